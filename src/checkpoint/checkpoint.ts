@@ -1,0 +1,225 @@
+import type { Act } from "../run/act.ts";
+import type { CheckpointKind, SkippedPath } from "../run/run.ts";
+
+/**
+ * Shapes of the checkpoint layer. Paths are repository-relative with `/`. A name that is not valid UTF-8 is written with
+ * `\xNN` for each bad byte and `\\` for a backslash, so that text form and bytes convert both ways.
+ */
+
+/** A working tree with its git directories, found by our own walk (never by git, which obeys a planted core.worktree). */
+export interface Repository {
+  /** Real path of the working tree's top folder. */
+  readonly top: string;
+  readonly git_dir: string;
+  readonly common_dir: string;
+  readonly object_format: "sha1" | "sha256";
+  /** Commit that HEAD names, or null before the first commit. */
+  readonly head: string | null;
+  /** Full ref name of the branch that HEAD names, or null when detached. */
+  readonly branch: string | null;
+  readonly root_commit: string | null;
+  /** The remote's URL without user and password, and its normalised form (`host/owner/name`); null when there is none. */
+  readonly remote_name: string | null;
+  readonly remote_url: string | null;
+  readonly remote: string | null;
+  /** A git operation that is under way (`merge`, `rebase`, `cherry-pick`, `revert`, `bisect`), or null. */
+  readonly operation: string | null;
+}
+
+export interface Captured {
+  readonly id: string;
+  readonly ref: string;
+  readonly commit: string;
+  /** Tree of the working tree: every tracked and untracked (not ignored) file that is covered. */
+  readonly tree: string;
+  readonly index_tree: string;
+  readonly head: string | null;
+  readonly branch: string | null;
+  /** Paths that differ from HEAD. */
+  readonly files: number;
+  /** Bytes of the files that differ from HEAD. */
+  readonly bytes: number;
+  readonly skipped: readonly SkippedPath[];
+  readonly operation: string | null;
+}
+
+export interface FileChange {
+  readonly path: string;
+  readonly from_path: string | null;
+  readonly status: "added" | "modified" | "deleted" | "renamed" | "type_changed";
+  readonly added: number | null;
+  readonly removed: number | null;
+  readonly binary: boolean;
+}
+
+export interface DiffSummary {
+  readonly total_files: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly truncated: boolean;
+  readonly files: readonly FileChange[];
+}
+
+export interface ForeignCommit {
+  readonly sha: string;
+  readonly author: string;
+  readonly subject: string;
+}
+
+/** What differs between a checkpoint and now. What could not be looked at is null, never false. */
+export interface Drift {
+  readonly workspace_missing: boolean;
+  readonly head_moved: boolean | null;
+  readonly branch_moved: boolean | null;
+  readonly branch: {
+    readonly local: { readonly from: string | null; readonly to: string | null } | null;
+    readonly remote: { readonly from: string | null; readonly to: string | null; readonly deleted: boolean } | null;
+    readonly remote_checked: boolean;
+    readonly merged: { readonly into: string; readonly sha: string; readonly how: string } | null;
+  };
+  readonly files_changed: readonly string[];
+  readonly files_changed_total: number | null;
+  readonly commits_by_others: readonly ForeignCommit[];
+  readonly operation_in_progress: string | null;
+  /** A left-over `index.lock`, its age in seconds; null when there is none or it could not be looked at. */
+  readonly index_lock_age_s: number | null;
+}
+
+export interface RestorePlan {
+  /** Paths that will get the target's content back. */
+  readonly restore: readonly string[];
+  /** Paths that will be removed because the target does not have them. */
+  readonly remove: readonly string[];
+  /** Paths of the wanted set that are left alone because somebody else changed them since. */
+  readonly conflicts: readonly string[];
+  /** Paths that cannot be covered (skipped in a checkpoint), never touched. */
+  readonly uncovered: readonly string[];
+  readonly head: { readonly from: string | null; readonly to: string | null } | null;
+  /** Hash over everything the plan saw; a confirm token holds it. */
+  readonly fingerprint: string;
+}
+
+export interface RestoreResult {
+  readonly restored: readonly string[];
+  readonly removed: readonly string[];
+  readonly kept: readonly string[];
+  readonly safety: Captured;
+  /** Commits that a moved branch left behind, kept under a hidden ref. */
+  readonly left_behind: { readonly ref: string; readonly commit: string } | null;
+}
+
+/** A path's content in a tree: mode and object id, or null when the tree does not have it. */
+export type PathContent = { readonly mode: string; readonly oid: string } | null;
+
+/** One path that a run changed: what it was before the run touched it and what the run left. */
+export interface OwnedPath {
+  readonly path: string;
+  /** Content at the target checkpoint. */
+  readonly target: PathContent;
+  /** Content as the run last left it. A path whose present content differs was changed by somebody else since. */
+  readonly last: PathContent;
+}
+
+/** Everything the rest of the product asks of git. The only code that runs git is behind it. */
+export interface Checkpoints {
+  /** The working tree that holds `path`. `repository_problem` when it is no repository, bare, or unsafe (home folder, `/`). */
+  discover(path: string): Promise<Repository>;
+  /** A revision's commit id, or null. */
+  resolve(repo: Repository, revision: string): Promise<string | null>;
+
+  addWorktree(repo: Repository, input: { readonly path: string; readonly branch: string; readonly base: string }): Promise<void>;
+  /** Makes a missing or unregistered worktree again at `path` on `branch` (existing or at `head`), empty of checked-out files when `tree` follows by restoreWhole. */
+  rebuildWorktree(
+    repo: Repository,
+    input: { readonly path: string; readonly branch: string | null; readonly head: string },
+  ): Promise<void>;
+  /** `present`: usable. `missing`: the folder is gone. `unregistered`: the folder is there but git no longer knows it. */
+  worktreeState(path: string): Promise<"present" | "missing" | "unregistered">;
+
+  /** Saves the working tree, index state, HEAD and branch under `refs/loopkeeper/runs/<runId>/<id>`; touches nothing of the user's. */
+  capture(
+    repo: Repository,
+    input: { readonly run_id: string; readonly id: string; readonly kind: CheckpointKind; readonly thorough?: boolean },
+  ): Promise<Captured>;
+  /** True when all objects of the checkpoint are there. */
+  isPresent(repo: Repository, commit: string): Promise<boolean>;
+
+  /** Difference of two commits or trees, at most `limit` files listed. */
+  diffSummary(repo: Repository, from: string, to: string, limit: number): Promise<DiffSummary>;
+  /** Unified diff, cut at `maxBytes` on a line end; `path` narrows it. */
+  patch(
+    repo: Repository,
+    from: string,
+    to: string,
+    options: { readonly path?: string; readonly maxBytes: number },
+  ): Promise<{ readonly text: string; readonly truncated: boolean }>;
+  /** Every path that differs between two trees with its content on both sides; renames are a removal and an addition. */
+  changedPaths(
+    repo: Repository,
+    from: string,
+    to: string,
+  ): Promise<readonly { readonly path: string; readonly from: PathContent; readonly to: PathContent }[]>;
+  contentAt(repo: Repository, tree: string, paths: readonly string[]): Promise<readonly PathContent[]>;
+
+  /** A mark of where reflogs and refs stand now; acts are what came after it. */
+  actMark(repo: Repository): Promise<string>;
+  /**
+   * Commits that entered through this workspace's HEAD reflog since `mark`, and branches, pushes, tags, merges named by
+   * `commands` (the run's own tool calls, `outcome` null when their end was never seen). Refs only confirm.
+   */
+  observeActs(
+    repo: Repository,
+    mark: string,
+    input: {
+      readonly iteration: number;
+      readonly at: string;
+      readonly commands: readonly { readonly command: string; readonly outcome: "ok" | "failed" | null }[];
+    },
+  ): Promise<readonly Act[]>;
+
+  /** Compares now with a checkpoint. `remote: true` may ask the run's remote (ls-remote, 5 s, read only). */
+  drift(input: {
+    readonly repo_path: string;
+    readonly workspace_path: string;
+    readonly run_id: string;
+    readonly branch: string | null;
+    readonly checkpoint: {
+      readonly commit: string;
+      readonly tree: string;
+      readonly head: string | null;
+      readonly branch: string | null;
+    };
+    readonly base_branch: string | null;
+    readonly own_commits: readonly string[];
+    readonly remote: boolean;
+  }): Promise<Drift>;
+
+  /** What a restore of exactly these paths (and, if wanted, of HEAD) would do. Writes only a probe checkpoint. */
+  planRestore(
+    repo: Repository,
+    input: {
+      readonly run_id: string;
+      readonly paths: readonly OwnedPath[];
+      /** Exact paths that may be overwritten although somebody else changed them. */
+      readonly overwrite: readonly string[];
+      readonly head: { readonly from: string; readonly to: string } | null;
+    },
+  ): Promise<RestorePlan>;
+  /**
+   * Safety checkpoint, apply, verify: only the plan's paths change, every other byte of tree and index is checked to be
+   * the same. `repository_problem` when anything moved since the plan, and nothing is changed then.
+   */
+  applyRestore(
+    repo: Repository,
+    input: {
+      readonly run_id: string;
+      readonly plan: RestorePlan;
+      readonly paths: readonly OwnedPath[];
+      readonly safety_id: string;
+    },
+  ): Promise<RestoreResult>;
+  /** Whole tree, index, HEAD and branch of a checkpoint into a new or rebuilt worktree (ruling: never elsewhere). */
+  restoreWhole(repo: Repository, input: { readonly run_id: string; readonly commit: string }): Promise<void>;
+  /** Lays the uncommitted edits of a checkpoint over a fresh worktree at that checkpoint's HEAD. */
+  commitAll(repo: Repository, message: string): Promise<string | null>;
+}

@@ -1,0 +1,170 @@
+import type { NewJournalEntry } from "../run/event.ts";
+import type { PermissionLevel, PlanEntry, Question, Report, StopSource } from "../run/run.ts";
+import type { StopReason } from "../run/stop-reason.ts";
+
+/** Shapes between the loop and whatever coding agent it drives. Nothing outside this folder knows ACP. */
+
+/** One agent as the catalog and the configuration describe it, ready to be started. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly profile: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface AgentListing {
+  readonly name: string;
+  readonly found: boolean;
+  readonly how: string;
+}
+
+export interface Agents {
+  /** `agent_unknown` with the known names; `agent_unavailable` with how to get it; null name = the default one. */
+  resolve(name: string | null): Promise<AgentSpec>;
+  list(): Promise<readonly AgentListing[]>;
+}
+
+/** What an engine said about why it cannot go on, classified. */
+export interface ClassifiedStop {
+  readonly reason: StopReason;
+  readonly source: StopSource;
+  readonly evidence: string;
+  readonly resets_at: string | null;
+  readonly resets_at_source: string | null;
+  readonly question: Question | null;
+}
+
+export interface TurnUsage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Cost of the whole engine session so far as the engine tells it, or null. */
+  readonly session_cost_usd: number | null;
+}
+
+/** How one prompt ended. */
+export type TurnEnd =
+  /** The engine ended its turn by itself; `refusal` and errors hidden behind `end_turn` are `stopped`. */
+  | { readonly kind: "ended"; readonly stop_reason: "end_turn" | "max_tokens" | "max_turn_requests"; readonly usage: TurnUsage }
+  /** The turn cannot go on for a reason that stops the run. */
+  | { readonly kind: "stopped"; readonly stop: ClassifiedStop; readonly usage: TurnUsage }
+  /** The engine process died or its connection broke without our doing. */
+  | {
+      readonly kind: "died";
+      readonly code: number | null;
+      readonly signal: string | null;
+      readonly evidence: string;
+      readonly usage: TurnUsage;
+    }
+  /** No update came within the silence limit. */
+  | { readonly kind: "silent"; readonly after_s: number; readonly usage: TurnUsage }
+  /** We cancelled it. */
+  | { readonly kind: "cancelled"; readonly usage: TurnUsage };
+
+/** A tool call of the engine, for acts and for what was under way at a stop. */
+export interface ToolCallSeen {
+  readonly id: string;
+  readonly title: string;
+  readonly kind: string | null;
+  readonly command: string | null;
+  readonly paths: readonly string[];
+  readonly status: "pending" | "in_progress" | "completed" | "failed";
+}
+
+/** What the driver is told while a turn goes on. Calls come in order and must not throw. */
+export interface EngineListener {
+  /** Redaction has been done; messages and thoughts are coalesced. */
+  entry(entry: Omit<NewJournalEntry, "iteration">): void;
+  plan(entries: readonly PlanEntry[]): void;
+  report(report: Report): void;
+  toolCall(call: ToolCallSeen): void;
+  /** Any sign of life. */
+  activity(): void;
+}
+
+export interface EngineLaunch {
+  readonly agent: AgentSpec;
+  readonly run_id: string;
+  /** Marks every process of this attempt in its environment. */
+  readonly nonce: string;
+  readonly cwd: string;
+  readonly permissions: PermissionLevel;
+  readonly allow: readonly string[];
+  readonly allowed_commands: readonly string[];
+  /** Exact command allowed once, the answer to the last permission question. */
+  readonly allow_once: string | null;
+  readonly model: string | null;
+  readonly mode: string | null;
+  readonly silence_s: number;
+  readonly tool_silence_s: number;
+  readonly listener: EngineListener;
+}
+
+/** One live engine process with one session. */
+export interface Engine {
+  readonly session_id: string;
+  /** `native` only when the engine really loaded the session it was asked for. */
+  readonly context: "new" | "native";
+  /** Why a wanted session could not be loaded (then `context` is `new`). */
+  readonly why_not_native: string | null;
+  readonly title: string;
+  /** True once the injected report server was asked for its tools. */
+  canReport(): boolean;
+  prompt(text: string): Promise<TurnEnd>;
+  /** Ends the turn under way; `prompt` then answers `cancelled`. Gives the engine at most 2 s, then returns anyway. */
+  cancel(): Promise<void>;
+  /** Ends the engine and every process it started (read before killing, repeated until two scans are empty). */
+  stop(): Promise<void>;
+}
+
+export type EngineStart = { readonly ok: true; readonly engine: Engine } | { readonly ok: false; readonly stop: ClassifiedStop };
+
+export interface CommandResult {
+  /** Null when it was killed or timed out. */
+  readonly exit_code: number | null;
+  readonly timed_out: boolean;
+  /** Last part of stdout and stderr together, redacted, at most 4,000 characters. */
+  readonly tail: string;
+}
+
+/** What the loop needs of this folder. */
+export interface Engines {
+  /** Starts the process, opens or loads the session, sets model and mode. Never throws for a fault of the engine. */
+  start(launch: EngineLaunch, session: { readonly resume: string | null }): Promise<EngineStart>;
+  /** Runs one shell command of the run (setup, verify): no stdin, marked environment, its whole tree killed at the limit. */
+  runCommand(input: {
+    readonly command: string;
+    readonly cwd: string;
+    readonly run_id: string;
+    readonly nonce: string;
+    readonly timeout_s: number;
+    readonly signal?: AbortSignal;
+  }): Promise<CommandResult>;
+  /** Kills every process of a run that its marker shows, as after a crash of its driver. Answers how many. */
+  killMarked(runId: string): Promise<number>;
+  /** Identity of a process, and whether it is still that process. */
+  processIdentity(): Promise<{
+    readonly host: string;
+    readonly boot_id: string;
+    readonly pid: number;
+    readonly start_time: string;
+  }>;
+  isAlive(identity: {
+    readonly host: string;
+    readonly boot_id: string;
+    readonly pid: number;
+    readonly start_time: string;
+  }): Promise<boolean | null>;
+  /** Packs the engine's own session files, or null when the profile has none. */
+  packSession(input: {
+    readonly agent: AgentSpec;
+    readonly session_id: string;
+    readonly cwd: string;
+  }): Promise<Uint8Array | null>;
+  unpackSession(input: {
+    readonly agent: AgentSpec;
+    readonly session_id: string;
+    readonly cwd: string;
+    readonly packed: Uint8Array;
+  }): Promise<void>;
+}

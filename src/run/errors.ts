@@ -1,0 +1,45 @@
+/** Every error a caller can meet, with what it is about. The text of an error says what to do next. */
+export const ERROR_CODES = {
+  bad_input: "an argument is wrong, unknown or out of range",
+  run_not_found: "no run of this owner has that id",
+  not_allowed: "the run's state or stop reason does not allow this now",
+  already_running: "the run, or another run on the same working tree, is live",
+  revision_conflict: "the run moved since the caller looked",
+  confirm_token_invalid: "the confirm token does not fit this action",
+  repository_problem: "the repository or the workspace is not as it has to be",
+  agent_unknown: "no agent of that name is configured",
+  agent_unavailable: "the agent is configured but cannot be started here",
+  store_unavailable: "the store cannot be opened, read or written",
+  internal: "a defect of Loopkeeper",
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/**
+ * The one error that reaches callers. `message` says what happened, which values are valid and what to call next;
+ * it never holds a raw message of a database, of git or of an engine (they can carry secrets and prompt text).
+ */
+export class LoopkeeperError extends Error {
+  override readonly name = "LoopkeeperError";
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A driver's write came after its lease was taken over: it must end its engine and write nothing more. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+}
+
+/** The text of a thrown value of unknown type, for logs and evidence. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The system error code (`ENOENT`, `EACCES`...) of a thrown value, or null. */
+export function systemCode(error: unknown): string | null {
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
+  return null;
+}

@@ -1,0 +1,238 @@
+import type { Act } from "../run/act.ts";
+import type { JournalEntry, NewJournalEntry, NewRunEvent, RunEventRecord } from "../run/event.ts";
+import type { Grant } from "../run/grant.ts";
+import type {
+  AttemptRecord,
+  CheckpointRecord,
+  InstructionRecord,
+  IterationRecord,
+  RunRecord,
+  RunState,
+  StepRecord,
+  VerifyRecord,
+} from "../run/run.ts";
+import type { StopReason } from "../run/stop-reason.ts";
+
+/** The process that drives runs, identified so that a reused pid is never taken for it. */
+export interface ProcessIdentity {
+  readonly host: string;
+  readonly boot_id: string;
+  readonly pid: number;
+  /** Start time of the process as the system counts it; with host and boot id it makes the pid unique. */
+  readonly start_time: string;
+}
+
+export interface WorkerRecord {
+  readonly worker_id: string;
+  readonly identity: ProcessIdentity;
+  readonly version: string;
+  readonly started_at: string;
+  readonly beat_at: string;
+}
+
+/** Who drives a run. A lease is judged by renewals seen, never by another machine's clock. */
+export interface LeaseRecord {
+  readonly run_id: string;
+  readonly fence: number;
+  readonly worker_id: string;
+  readonly identity: ProcessIdentity;
+  /** Moves at each renewal. */
+  readonly beat: number;
+}
+
+/** A writing call's stored answer: the same id with the same arguments gets it again. */
+export interface RequestRecord {
+  readonly owner: string;
+  readonly request_id: string;
+  readonly tool: string;
+  readonly args_hash: string;
+  readonly run_id: string;
+  /** The tool's own part of the answer, JSON. */
+  readonly answer: string;
+  readonly at: string;
+}
+
+/** Everything that a new run begins with; stored in one transaction. */
+export interface NewRun {
+  readonly run: RunRecord;
+  readonly steps: readonly StepRecord[];
+  readonly attempts: readonly AttemptRecord[];
+  readonly events: readonly NewRunEvent[];
+  readonly instructions: readonly InstructionRecord[];
+  readonly request: RequestRecord | null;
+  /** Real path of the working tree that the run holds while live; another live holder makes the call `already_running`. */
+  readonly tree_hold: string;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+/** Fields of a run that a change may set. */
+export type RunPatch = Partial<
+  Mutable<
+    Omit<
+      RunRecord,
+      "run_id" | "owner" | "objective" | "first_cap" | "revision" | "fence" | "created_at" | "changed_at" | "max_iterations"
+    >
+  >
+>;
+
+/** One atomic change of a run: all of it is stored or nothing. */
+export interface RunChange {
+  readonly run_id: string;
+  readonly at: string;
+  /** The writer's lease; when it is no longer the run's, nothing is written and LeaseLostError is thrown. */
+  readonly fence?: number;
+  /** The revision the writer looked at; another one is `revision_conflict`. */
+  readonly expected_revision?: number;
+  /** False for progress and usage, which must not move the revision. */
+  readonly bump_revision: boolean;
+  readonly run?: RunPatch;
+  readonly steps?: readonly (Pick<StepRecord, "step"> & Partial<StepRecord>)[];
+  readonly open_attempts?: readonly AttemptRecord[];
+  readonly attempts?: readonly (Pick<AttemptRecord, "step" | "attempt"> & Partial<AttemptRecord>)[];
+  /** Inserted, or replaced when the ordinal exists. */
+  readonly iterations?: readonly IterationRecord[];
+  readonly acts?: readonly Act[];
+  /** Adds to the ledger and moves the run's ceiling by the same amount. */
+  readonly grants?: readonly Grant[];
+  /** Inserted, or replaced when the id exists. */
+  readonly checkpoints?: readonly CheckpointRecord[];
+  readonly verify?: readonly VerifyRecord[];
+  readonly new_instructions?: readonly InstructionRecord[];
+  /** Ids of instructions that went into a prompt of this iteration: exactly once each. */
+  readonly delivered?: { readonly ids: readonly string[]; readonly iteration: number };
+  readonly events?: readonly NewRunEvent[];
+  readonly journal?: readonly NewJournalEntry[];
+  readonly request?: RequestRecord;
+  /** Hold (real path) or release (null) the working tree. */
+  readonly tree_hold?: string | null;
+}
+
+export interface RunFilter {
+  readonly owner: string;
+  readonly common_dir?: string;
+  readonly remote?: string;
+  readonly states?: readonly RunState[];
+  readonly stop_reasons?: readonly StopReason[];
+  /** ISO instant: only runs that changed at or after it. */
+  readonly changed_since?: string;
+  readonly archived: boolean;
+  /** Stopped with `resumable` reasons, not archived, reclaimed or reset. */
+  readonly resumable?: boolean;
+  /** Stopped, not archived, and waiting for a person or a call (no `waiting_until`). */
+  readonly needs_attention?: boolean;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRecord[];
+  readonly total: number;
+  readonly by_state: Readonly<Record<RunState, number>>;
+  readonly next_cursor: string | null;
+}
+
+export interface JournalQuery {
+  readonly iteration?: number;
+  /** Case-insensitive text to find. */
+  readonly search?: string;
+  /** Entries with `n` below this, newest page first. */
+  readonly before?: number;
+  /** Entries with `n` above this, oldest first. */
+  readonly after?: number;
+  readonly limit: number;
+}
+
+export interface JournalPage {
+  /** In order of `n`. A damaged chunk appears as one entry of kind `gap`. */
+  readonly entries: readonly JournalEntry[];
+  readonly total: number;
+  /** What could not be read, e.g. `events 126-128 unreadable`. */
+  readonly gaps: readonly string[];
+}
+
+/** Durable record of all runs. Every method is one transaction; several processes use one store at once. */
+export interface Store {
+  readonly kind: "sqlite" | "postgres";
+  close(): Promise<void>;
+
+  /** A stable random secret of this store, for confirm tokens (32 bytes). */
+  secret(): Promise<Uint8Array>;
+
+  createRun(run: NewRun): Promise<RunRecord>;
+  /** Applies one change and answers the run as it is then. Takes the ids of its rows from the change alone. */
+  apply(change: RunChange): Promise<RunRecord>;
+  /** Appends engine output durably without moving the revision: one statement, one commit. Sets `progress_at`. */
+  appendJournal(input: {
+    readonly run_id: string;
+    readonly fence: number;
+    readonly at: string;
+    readonly entries: readonly NewJournalEntry[];
+  }): Promise<void>;
+  /** The answer stored under a request id, if it is younger than 7 days. */
+  findRequest(owner: string, requestId: string): Promise<RequestRecord | null>;
+  /** Replaces the answer of a stored request (a resume's `context` becomes known later). */
+  updateRequestAnswer(owner: string, requestId: string, answer: string): Promise<void>;
+
+  run(runId: string, owner: string): Promise<RunRecord | null>;
+  /** Runs whose id starts with `prefix` (with or without `run_`), newest first, at most `limit`. */
+  runsByPrefix(prefix: string, owner: string, limit: number): Promise<readonly RunRecord[]>;
+  runs(filter: RunFilter): Promise<RunPage>;
+  /** Finished and live runs of one repository by common directory or remote, newest start first, archived ones too. */
+  runsOfRepository(query: {
+    readonly owner: string;
+    readonly common_dir: string;
+    readonly remote: string | null;
+    readonly limit: number;
+  }): Promise<readonly RunRecord[]>;
+  /** The live run that holds a working tree, whoever owns it. */
+  holderOf(treePath: string): Promise<RunRecord | null>;
+
+  steps(runId: string): Promise<readonly StepRecord[]>;
+  attempts(runId: string): Promise<readonly AttemptRecord[]>;
+  /** Newest first. */
+  iterations(runId: string, limit: number): Promise<readonly IterationRecord[]>;
+  /** Oldest first; `limit` keeps the newest. */
+  acts(runId: string, limit: number): Promise<readonly Act[]>;
+  grants(runId: string): Promise<readonly Grant[]>;
+  /** Newest first. */
+  checkpoints(runId: string, limit: number): Promise<readonly CheckpointRecord[]>;
+  checkpoint(runId: string, checkpointId: string): Promise<CheckpointRecord | null>;
+  /** The latest result of each command of each step. */
+  lastVerify(runId: string): Promise<readonly VerifyRecord[]>;
+  instructions(runId: string, which: "undelivered" | "all"): Promise<readonly InstructionRecord[]>;
+  /** Oldest first; `limit` keeps the newest when `after` is left out. */
+  events(runId: string, query: { readonly after?: number; readonly limit: number }): Promise<readonly RunEventRecord[]>;
+  journal(runId: string, query: JournalQuery): Promise<JournalPage>;
+
+  /** Bytes by content: the id is the SHA-256 of the bytes; storing the same bytes twice keeps them once. */
+  putArtifact(bytes: Uint8Array): Promise<string>;
+  artifact(id: string): Promise<Uint8Array | null>;
+  /** Names the artifacts that make up a run's thing (e.g. `session`), replacing the earlier list. */
+  setRunArtifacts(runId: string, name: string, meta: string, ids: readonly string[]): Promise<void>;
+  runArtifacts(runId: string, name: string): Promise<{ readonly meta: string; readonly ids: readonly string[] } | null>;
+
+  registerWorker(worker: Omit<WorkerRecord, "beat_at">): Promise<void>;
+  beatWorker(workerId: string): Promise<void>;
+  removeWorker(workerId: string): Promise<void>;
+  workers(): Promise<readonly WorkerRecord[]>;
+
+  /**
+   * Takes the oldest queued run whose `waiting_until` has passed (by the store's clock) and makes it this worker's: fence + 1,
+   * a new lease. The state stays `queued` until the driver applies `claim`. Null when there is none.
+   */
+  claimQueued(workerId: string, identity: ProcessIdentity): Promise<{ readonly run: RunRecord; readonly fence: number } | null>;
+  /** Takes over a run whose driver is dead: only when its lease still is exactly `seen`. Null when it moved. */
+  takeOver(
+    seen: LeaseRecord,
+    workerId: string,
+    identity: ProcessIdentity,
+  ): Promise<{ readonly run: RunRecord; readonly fence: number } | null>;
+  /** Takes the lease of a run that is not live, for work on its tree by a door (reset). Null when somebody holds it. */
+  leaseIdle(runId: string, workerId: string, identity: ProcessIdentity): Promise<{ readonly fence: number } | null>;
+  /** Renews and touches `alive_at`; false when the lease is no longer this fence's. */
+  renewLease(runId: string, fence: number): Promise<boolean>;
+  releaseLease(runId: string, fence: number): Promise<void>;
+  leases(): Promise<readonly LeaseRecord[]>;
+  /** Live runs that no lease covers (a driver released or lost it without recording a stop), and those waiting for a time. */
+  liveRuns(): Promise<readonly RunRecord[]>;
+}
