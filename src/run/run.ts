@@ -69,6 +69,31 @@ export interface StopRecord {
   readonly same_stop_in_a_row: number;
   /** The ceiling that was hit at `max_iterations`: the run's own, or one step's share of it. */
   readonly ceiling: "run" | "step" | null;
+  /** Null when the working tree could not be looked at. */
+  readonly uncommitted: Uncommitted | null;
+  /** Titles of tool calls whose end was never seen. */
+  readonly open_tool_calls: readonly string[];
+  /** What is missing from the record, in words (a failed checkpoint, an unreadable part). */
+  readonly gaps: readonly string[];
+}
+
+export interface UncommittedFile {
+  readonly path: string;
+  readonly status: string;
+  readonly added: number | null;
+  readonly removed: number | null;
+  readonly binary: boolean;
+  readonly owner: "this_run" | "other_run" | "unattributed";
+}
+
+/** What was not committed at a stop. `files` holds the first ones; `total_files` counts all. */
+export interface Uncommitted {
+  readonly total_files: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly truncated: boolean;
+  readonly checkpoint: string | null;
+  readonly files: readonly UncommittedFile[];
 }
 
 export interface Report {

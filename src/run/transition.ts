@@ -5,6 +5,8 @@ import type { StopReason } from "./stop-reason.ts";
 export type RunTransitionEvent =
   | { readonly type: "claim" }
   | { readonly type: "stop_request"; readonly mode: "now" | "after_iteration" }
+  /** The driver saw by itself that the run must stop: the engine is ended next. */
+  | { readonly type: "begin_stop" }
   | { readonly type: "stop"; readonly reason: StopReason }
   | { readonly type: "resume" }
   | { readonly type: "redo" };
@@ -36,6 +38,10 @@ export function transition(state: RunState, stopReason: StopReason | null, event
       if (state !== "running") return null;
       if (event.mode === "after_iteration") return { state: "running", stop_reason: null, actions: [] };
       return { state: "stopping", stop_reason: null, actions: ["end_engine"] };
+    case "begin_stop":
+      return state === "running" || state === "stopping"
+        ? { state: "stopping", stop_reason: null, actions: ["end_engine"] }
+        : null;
     case "stop":
       return state === "queued" || state === "running" || state === "stopping" ? stopped(event.reason) : null;
     case "resume":

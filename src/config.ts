@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
+import { RUN_ID_VARIABLE } from "./run/report.ts";
+
+const agentSchema = z.strictObject({
+  command: z.string().min(1),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  profile: z.string().optional(),
+});
+
+const fileSchema = z.strictObject({
+  agents: z.record(z.string(), agentSchema).optional(),
+  default_agent: z.string().optional(),
+  note_lookback_hours: z.number().positive().optional(),
+  silence_s: z.number().positive().optional(),
+  tool_silence_s: z.number().positive().optional(),
+  command_timeout_s: z.number().positive().optional(),
+  fetch_remote: z.boolean().optional(),
+  max_live_runs: z.number().int().min(1).max(64).optional(),
+  worker_idle_minutes: z.number().positive().optional(),
+});
+
+export type ConfiguredAgent = z.infer<typeof agentSchema>;
+
+/** Everything that comes from outside the program, read once. */
+export interface Config {
+  readonly home: string;
+  readonly database_url: string | null;
+  readonly config_path: string | null;
+  readonly agents: Readonly<Record<string, ConfiguredAgent>>;
+  readonly default_agent: string | null;
+  readonly note_lookback_hours: number;
+  readonly silence_s: number;
+  readonly tool_silence_s: number;
+  readonly command_timeout_s: number;
+  readonly fetch_remote: boolean;
+  readonly max_live_runs: number;
+  readonly worker_idle_minutes: number;
+  readonly inside_run: string | null;
+  readonly user_home: string;
+  readonly cwd: string;
+  /** The environment that children may inherit. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How to start this very program again. */
+  readonly self: { readonly command: string; readonly args: readonly string[] };
+  readonly log_level: string;
+}
+
+/** Reads environment and configuration file. `bad_input` names what is wrong in the file. */
+export function readConfig(): Config {
+  const env = definedOnly(process.env);
+  const configPath = env["LOOPKEEPER_CONFIG"] ?? null;
+  const file = configPath === null ? {} : readConfigFile(configPath);
+  return {
+    home: resolve(env["LOOPKEEPER_HOME"] ?? defaultHome(env)),
+    database_url: env["LOOPKEEPER_DATABASE_URL"] ?? null,
+    config_path: configPath === null ? null : resolve(configPath),
+    agents: file.agents ?? {},
+    default_agent: file.default_agent ?? null,
+    note_lookback_hours: file.note_lookback_hours ?? 6,
+    silence_s: file.silence_s ?? 600,
+    tool_silence_s: file.tool_silence_s ?? 3600,
+    command_timeout_s: file.command_timeout_s ?? 900,
+    fetch_remote: file.fetch_remote ?? true,
+    max_live_runs: file.max_live_runs ?? 4,
+    worker_idle_minutes: file.worker_idle_minutes ?? 10,
+    inside_run: env[RUN_ID_VARIABLE] ?? null,
+    user_home: homedir(),
+    cwd: currentFolder(),
+    env,
+    self: { command: process.execPath, args: [binPath()] },
+    log_level: env["LOOPKEEPER_LOG"] ?? "info",
+  };
+}
+
+function readConfigFile(path: string): z.infer<typeof fileSchema> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new LoopkeeperError(
+      "bad_input",
+      `LOOPKEEPER_CONFIG names ${path}, which cannot be read (${systemCode(error) ?? "unknown"}). Point it at a JSON file or unset it.`,
+    );
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new LoopkeeperError("bad_input", `the configuration ${path} is not JSON: ${messageOf(error)}.`);
+  }
+  const parsed = fileSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".") || "file"}: ${issue.message}`);
+  throw new LoopkeeperError(
+    "bad_input",
+    `the configuration ${path} is wrong: ${faults.join("; ")}. It takes: ${Object.keys(fileSchema.shape).join(", ")}.`,
+  );
+}
+
+/** The platform's state folder: `$XDG_STATE_HOME/loopkeeper` or its equivalent. */
+function defaultHome(env: Readonly<Record<string, string>>): string {
+  const home = homedir() || tmpdir();
+  if (process.platform === "darwin") return join(home, "Library", "Application Support", "loopkeeper");
+  if (process.platform === "win32") return join(env["LOCALAPPDATA"] ?? join(home, "AppData", "Local"), "loopkeeper");
+  return join(env["XDG_STATE_HOME"] ?? join(home, ".local", "state"), "loopkeeper");
+}
+
+/** The bin beside this file: `.ts` when run from the sources, `.js` when built. */
+function binPath(): string {
+  const here = fileURLToPath(import.meta.url);
+  return join(dirname(here), "bin", here.endsWith(".ts") ? "loopkeeper.ts" : "loopkeeper.js");
+}
+
+/** A server may be started in a folder that is deleted meanwhile. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return "/";
+  }
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}

@@ -1,0 +1,221 @@
+import { iterationsLeft } from "../run/grant.ts";
+import type { ResumeNeed } from "../run/stop-reason.ts";
+import {
+  beforeReset,
+  defaultFrom,
+  type GateFacts,
+  grantRefusal,
+  type Refusal,
+  resetRefusal,
+  resumeNeeds,
+  resumeRefusal,
+} from "./gate.ts";
+
+/** One thing that the owner may do now, with literal arguments. */
+export interface Choice {
+  readonly action: "resume" | "grant" | "reset" | "redo" | "start_new";
+  readonly label: string;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly needs: readonly string[];
+  readonly allowed: boolean;
+  readonly recommended: boolean;
+  readonly destructive: boolean;
+  readonly why: string;
+}
+
+export interface NextAction {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly needs: readonly string[];
+  readonly why: string;
+}
+
+/** All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. */
+export function choices(facts: GateFacts, nowMs: number, freshBase = false): readonly Choice[] {
+  const list = [
+    ...resumeChoices(facts, nowMs),
+    ...grantChoices(facts),
+    resetChoice(facts, false),
+    resetChoice(facts, true),
+    startNew(facts, freshBase),
+  ];
+  // One recommendation at most: the first allowed one in this order of merit.
+  const best = freshBase
+    ? list.find((choice) => choice.action === "start_new")
+    : list.find((choice) => choice.allowed && choice.recommended);
+  return list.map((choice) => ({ ...choice, recommended: choice === best }));
+}
+
+/** The calls that make sense next, for the common part of every answer. */
+export function nextActions(facts: GateFacts, nowMs: number): readonly NextAction[] {
+  const { run } = facts;
+  if (run.state === "queued" || run.state === "running" || run.state === "stopping") {
+    const wait = {
+      tool: "run_wait",
+      args: { run_id: run.run_id, since_revision: run.revision },
+      needs: [],
+      why: "wait until it stops or is done",
+    };
+    return run.state === "stopping"
+      ? [wait]
+      : [wait, { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: "stop it; its work is kept" }];
+  }
+  const allowed = choices(facts, nowMs).filter((choice) => choice.allowed && !choice.destructive);
+  const explain = {
+    tool: "run_explain_stop",
+    args: { run_id: run.run_id },
+    needs: [],
+    why: "the full account of the stop, with all choices",
+  };
+  return [explain, ...allowed.slice(0, 3).map(({ tool, args, needs, why }) => ({ tool, args, needs, why }))];
+}
+
+function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
+  const refused = resumeRefusal(facts.run);
+  if (refused !== null) return [refusedChoice("resume", "Resume", "run_resume", { run_id: facts.run.run_id }, refused)];
+  const from = defaultFrom(facts);
+  const other = from === "stop" ? "entry" : "stop";
+  if (beforeReset(facts.run, nowMs)) {
+    const at = facts.run.stop?.resets_at ?? "";
+    return [
+      resumeChoice(
+        facts,
+        from,
+        { at: "reset" },
+        "Resume when the window resets",
+        `waits until ${at}; nothing starts before`,
+        true,
+      ),
+      resumeChoice(facts, from, { at: "now" }, "Resume now", "tries at once although the window may still be spent", false),
+    ];
+  }
+  const verdict = facts.run.stop_reason === "failed";
+  return [
+    resumeChoice(
+      facts,
+      from,
+      {},
+      from === "stop" ? "Resume where it stopped" : "Resume from the step's start",
+      from === "stop"
+        ? "keeps its context and its files"
+        : "takes the step's files back to where the step began and tries afresh",
+      true,
+    ),
+    ...(facts.steps.some((step) => step.attempt > 0) && (verdict || from === "entry")
+      ? [resumeChoice(facts, other, { from: other }, ...OTHER_WAY[other], false)]
+      : []),
+  ];
+}
+
+const OTHER_WAY = {
+  stop: ["Resume where it stopped", "keeps the files as they are; say what to do differently"],
+  entry: ["Resume from the step's start", "takes the step's files back to where the step began and tries afresh"],
+} as const;
+
+function resumeChoice(
+  facts: GateFacts,
+  from: "stop" | "entry",
+  args: Record<string, unknown>,
+  label: string,
+  why: string,
+  recommended: boolean,
+): Choice {
+  const needs: readonly ResumeNeed[] = resumeNeeds(facts, from);
+  return {
+    action: "resume",
+    label,
+    tool: "run_resume",
+    args: withRevision(facts, args),
+    needs,
+    allowed: true,
+    recommended,
+    destructive: false,
+    why: needs.length === 0 ? why : `${why}; must be given ${needs.join(", ")}`,
+  };
+}
+
+function grantChoices(facts: GateFacts): Choice[] {
+  const refused = grantRefusal(facts.run);
+  if (refused !== null)
+    return [refusedChoice("grant", "Grant iterations", "run_grant_iterations", { run_id: facts.run.run_id }, refused)];
+  const continues = facts.run.stop_reason === "max_iterations";
+  return [
+    {
+      action: "grant",
+      label: continues ? "Grant iterations and go on as it was" : "Grant iterations (raises the ceiling only)",
+      tool: "run_grant_iterations",
+      args: withRevision(facts, {}),
+      needs: ["iterations"],
+      allowed: true,
+      recommended: false,
+      destructive: false,
+      why: continues
+        ? "goes on at once, as it was, with more iterations"
+        : `only widens the ceiling (${iterationsLeft(facts.run)} iterations are left); run_resume continues it`,
+    },
+  ];
+}
+
+function resetChoice(facts: GateFacts, restart: boolean): Choice {
+  const label = restart ? "Reset to the start and start anew" : "Reset to the start";
+  const args = restart ? { run_id: facts.run.run_id, restart: true } : { run_id: facts.run.run_id };
+  const refused =
+    resetRefusal(facts.run) ??
+    (facts.run.was_reset === null
+      ? null
+      : { code: "not_allowed" as const, word: "was_reset", message: "it already is reset to its start." });
+  if (refused !== null) return refusedChoice("reset", label, "run_reset", args, refused);
+  return {
+    action: "reset",
+    label,
+    tool: "run_reset",
+    args: withRevision(facts, restart ? { restart: true } : {}),
+    needs: [],
+    allowed: true,
+    recommended: false,
+    destructive: true,
+    why: restart
+      ? "undoes the run's work and starts a new run with the same settings; shows the consequences first"
+      : "undoes the run's work; shows the consequences first and changes nothing without their token",
+  };
+}
+
+function startNew(facts: GateFacts, freshBase: boolean): Choice {
+  const { run } = facts;
+  return {
+    action: "start_new",
+    label: freshBase ? "Start a new run on a fresh base" : "Start a new run",
+    tool: "coding_loop_start",
+    args: { repo: run.repo_path },
+    needs: ["objective"],
+    allowed: true,
+    recommended: run.state === "done" || run.was_reset !== null,
+    destructive: false,
+    why: run.state === "done" ? "this run is done" : "a new objective, or the same one afresh; this run stays as it is",
+  };
+}
+
+function refusedChoice(
+  action: Choice["action"],
+  label: string,
+  tool: string,
+  args: Record<string, unknown>,
+  refused: Refusal,
+): Choice {
+  return {
+    action,
+    label,
+    tool,
+    args,
+    needs: [],
+    allowed: false,
+    recommended: false,
+    destructive: action === "reset",
+    why: `${refused.word}: ${refused.message}`,
+  };
+}
+
+function withRevision(facts: GateFacts, args: Record<string, unknown>): Record<string, unknown> {
+  return { run_id: facts.run.run_id, ...args, expected_revision: facts.run.revision };
+}

@@ -1,0 +1,119 @@
+import type { z } from "zod";
+import { now } from "../run/clock.ts";
+import { type ErrorCode, LoopkeeperError } from "../run/errors.ts";
+import { canonicalJson, sha256 } from "../run/id.ts";
+import type { Call, RequestSeed, ToolContext } from "./context.ts";
+import type { Tool, ToolAnswer } from "./define-tool.ts";
+import { replayAnswer } from "./present.ts";
+
+export type CallResult =
+  | { readonly ok: true; readonly structured: Record<string, unknown>; readonly text: string }
+  | { readonly ok: false; readonly code: ErrorCode; readonly text: string };
+
+/** An answer longer than this is a defect of the tool that made it: every client cuts or drops it somewhere. */
+const TEXT_CAP = 10_000;
+
+/**
+ * The one way into a tool, for every door: arguments are checked, a repeated request_id gets its stored answer, and each
+ * fault becomes one `code: what happened, what is valid, what to call next`.
+ */
+export async function callTool(
+  tool: Tool,
+  rawArgs: unknown,
+  ctx: ToolContext,
+  onDefect: (error: unknown) => void,
+): Promise<CallResult> {
+  try {
+    const answer = await answerCall(tool, rawArgs ?? {}, ctx);
+    return { ok: true, structured: answer.structured, text: cut(answer.text) };
+  } catch (error) {
+    if (error instanceof LoopkeeperError) return failure(error.code, error.message);
+    onDefect(error);
+    return failure(
+      "internal",
+      `${tool.name} failed in a way it was not made for; nothing is known to have changed. Look at run_status, then try again; the log has the details.`,
+    );
+  }
+}
+
+async function answerCall(tool: Tool, raw: unknown, ctx: ToolContext): Promise<ToolAnswer> {
+  const parsed = tool.parse(raw);
+  if (!parsed.success) throw new LoopkeeperError("bad_input", inputFault(tool, parsed.error));
+  if (tool.effect !== "read" && ctx.inside_run !== null) {
+    throw new LoopkeeperError(
+      "not_allowed",
+      `inside_a_run: this call comes from inside run ${ctx.inside_run}; a run may read but not start or change runs. Tell your owner with report_progress instead.`,
+    );
+  }
+  const requestId = parsed.data["request_id"];
+  if (typeof requestId !== "string") return tool.run(raw, { ctx, request: null });
+  return answerOnce(tool, raw, parsed.data, requestId, ctx);
+}
+
+/** A request id has its effect once; a second call, even one that came while the first was under way, is told the stored answer. */
+async function answerOnce(
+  tool: Tool,
+  raw: unknown,
+  args: Record<string, unknown>,
+  requestId: string,
+  ctx: ToolContext,
+): Promise<ToolAnswer> {
+  const hash = sha256(`${tool.name}\n${canonicalJson(args)}`);
+  const stored = await replay(tool, requestId, hash, ctx);
+  if (stored !== null) return stored;
+  try {
+    return await tool.run(raw, { ctx, request: requestSeed(tool, requestId, hash, ctx) } satisfies Call);
+  } catch (error) {
+    const winner = await replay(tool, requestId, hash, ctx);
+    if (winner !== null) return winner;
+    throw error;
+  }
+}
+
+async function replay(tool: Tool, requestId: string, hash: string, ctx: ToolContext): Promise<ToolAnswer | null> {
+  const stored = await ctx.store.findRequest(ctx.owner, requestId);
+  if (stored === null) return null;
+  if (stored.args_hash !== hash) {
+    throw new LoopkeeperError(
+      "bad_input",
+      `request_id ${requestId} was already used for ${stored.tool} with other arguments at ${stored.at}. Use a new request_id for a new call, or repeat the first call unchanged.`,
+    );
+  }
+  return tool.present(await replayAnswer(ctx, stored));
+}
+
+function requestSeed(tool: Tool, requestId: string, hash: string, ctx: ToolContext): RequestSeed {
+  return {
+    record: (runId, own) => ({
+      owner: ctx.owner,
+      request_id: requestId,
+      tool: tool.name,
+      args_hash: hash,
+      run_id: runId,
+      answer: JSON.stringify(own),
+      at: now(),
+    }),
+  };
+}
+
+/** Says which argument is wrong, what would be right, and which arguments there are. */
+function inputFault(tool: Tool, error: z.ZodError): string {
+  const faults = error.issues.slice(0, 5).map((issue) => {
+    const where = issue.path.map(String).join(".");
+    if (issue.code === "unrecognized_keys")
+      return `unknown argument ${issue.keys.map((key) => `"${key}"`).join(", ")}${where === "" ? "" : ` in ${where}`}`;
+    return `${where === "" ? "arguments" : where}: ${issue.message}`;
+  });
+  const known = Object.entries(tool.input.shape).map(([name, schema]) =>
+    schema instanceof Object && "safeParse" in schema && schema.safeParse(undefined).success ? `${name}?` : name,
+  );
+  return `${faults.join("; ")}. ${tool.name} takes: ${known.join(", ")}. Nothing was changed; call it again with these.`;
+}
+
+function failure(code: ErrorCode, message: string): CallResult {
+  return { ok: false, code, text: cut(`${code}: ${message}`) };
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_CAP ? text : `${text.slice(0, TEXT_CAP - 1)}…`;
+}
