@@ -1,0 +1,93 @@
+import {
+  type CallToolResult,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import type { z } from "zod";
+import type { CallResult } from "../tools/call.ts";
+import type { Caller } from "../tools/context.ts";
+import type { Tool } from "../tools/define-tool.ts";
+import type { CallTool } from "../tools/runtime.ts";
+import { instructionsFor } from "./instructions.ts";
+
+/** What an MCP server of Loopkeeper is made of. */
+export interface McpDoor {
+  readonly tools: readonly Tool[];
+  readonly version: string;
+  readonly call: CallTool;
+}
+
+/** Tools that a client should keep in view even when it loads tools by search. */
+const ALWAYS_LOADED: readonly string[] = ["coding_loop_start", "run_status", "run_wait"];
+/** The tool list changes only with the program: clients and prompt caches may keep it. */
+const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+
+/** One MCP server instance over the array of tools; answers the 2025 revisions and 2026-07-28 alike. */
+export function createMcpServer(door: McpDoor): McpServer {
+  const server = new McpServer(
+    { name: "loopkeeper", title: "Loopkeeper", version: door.version },
+    {
+      instructions: instructionsFor(door.tools.map((tool) => tool.name)),
+      capabilities: { tools: { listChanged: false } },
+      cacheHints: { "tools/list": LIST_CACHE },
+    },
+  );
+  for (const tool of door.tools) registerTool(server, tool, door.call);
+  return server;
+}
+
+function registerTool(server: McpServer, tool: Tool, call: CallTool): void {
+  server.registerTool(
+    tool.name,
+    {
+      title: tool.title,
+      description: tool.description,
+      inputSchema: listedSchema(tool.input),
+      outputSchema: listedSchema(tool.output),
+      annotations: annotationsOf(tool),
+      ...(ALWAYS_LOADED.includes(tool.name) ? { _meta: { "anthropic/alwaysLoad": true } } : {}),
+    },
+    async (args: unknown, ctx: ServerContext) => toMcpResult(await call(tool, args, callerOf(ctx))),
+  );
+}
+
+/**
+ * A schema that clients see in full and the SDK does not check: arguments are checked by the one wrapper that every door
+ * uses, so that a fault reads the same everywhere and names the known arguments.
+ */
+function listedSchema(schema: z.ZodObject): StandardSchemaWithJSON {
+  const { jsonSchema } = schema["~standard"];
+  return { "~standard": { version: 1, vendor: "loopkeeper", validate: (value) => ({ value }), jsonSchema } };
+}
+
+function annotationsOf(tool: Tool): ToolAnnotations {
+  return {
+    title: tool.title,
+    readOnlyHint: tool.effect === "read",
+    destructiveHint: tool.effect === "destructive",
+    idempotentHint: tool.idempotent,
+    openWorldHint: tool.openWorld,
+  };
+}
+
+/** The caller's side of one call: its cancellation, and progress when it asked for it with a token. */
+function callerOf(ctx: ServerContext): Caller {
+  const { signal, _meta } = ctx.mcpReq;
+  const progressToken = _meta?.progressToken;
+  return {
+    signal,
+    progress: (update) => {
+      if (progressToken === undefined || signal.aborted) return;
+      // A client that went away is noticed through the signal; its lost progress is nobody's error.
+      ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, ...update } }).catch(() => undefined);
+    },
+  };
+}
+
+/** The only mapper to `isError`. Errors carry no structuredContent: one client would show that instead of the text. */
+function toMcpResult(result: CallResult): CallToolResult {
+  if (!result.ok) return { isError: true, content: [{ type: "text", text: result.text }] };
+  return { content: [{ type: "text", text: result.text }], structuredContent: result.structured };
+}

@@ -1,0 +1,55 @@
+import { LoopkeeperError } from "../run/errors.ts";
+import type { CallResult } from "./call.ts";
+import type { Caller, ToolContext } from "./context.ts";
+import type { Tool } from "./define-tool.ts";
+
+/** What every door calls tools with: it never rejects, each fault is a CallResult with `ok: false`. */
+export type CallTool = (tool: Tool, rawArgs: unknown, caller: Caller) => Promise<CallResult>;
+
+/** What is behind the tools once it is connected: store, checkpoints, agents. */
+export interface ToolRuntime {
+  contextFor(caller: Caller): ToolContext;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects at the first call and not before, so that a door lists its tools without loading a database. A connection that
+ * failed is tried again at the next call: the store may be back by then.
+ */
+export function lazyCalls(options: {
+  readonly connect: () => Promise<ToolRuntime>;
+  readonly onDefect: (error: unknown) => void;
+}): { readonly call: CallTool; close(): Promise<void> } {
+  let connecting: Promise<ToolRuntime> | null = null;
+
+  async function call(tool: Tool, rawArgs: unknown, caller: Caller): Promise<CallResult> {
+    try {
+      connecting ??= options.connect();
+      const runtime = await connecting;
+      const { callTool } = await import("./call.ts");
+      return await callTool(tool, rawArgs, runtime.contextFor(caller), options.onDefect);
+    } catch (error) {
+      connecting = null;
+      return failedToConnect(error, options.onDefect);
+    }
+  }
+
+  async function close(): Promise<void> {
+    const open = connecting;
+    connecting = null;
+    const runtime = await open?.catch(() => null);
+    await runtime?.close();
+  }
+
+  return { call, close };
+}
+
+function failedToConnect(error: unknown, onDefect: (error: unknown) => void): CallResult {
+  if (error instanceof LoopkeeperError) return { ok: false, code: error.code, text: `${error.code}: ${error.message}` };
+  onDefect(error);
+  return {
+    ok: false,
+    code: "internal",
+    text: "internal: Loopkeeper could not get ready for this call; nothing was changed. The log has the details; try again, or run `loopkeeper doctor`.",
+  };
+}
