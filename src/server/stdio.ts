@@ -11,7 +11,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { sleep } from "../run/clock.ts";
 
 /** How long requests that were read before stdin ended may still be answered, in milliseconds. */
-const LAST_ANSWERS_MS = 2_000;
+const LAST_ANSWERS_MS = 1_000;
 
 /**
  * Serves MCP on this process's stdin and stdout. Resolves when the client has gone (end of stdin) or the process was told to

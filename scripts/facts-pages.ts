@@ -1,0 +1,48 @@
+import { EXIT_CODES } from "../src/cli/exit-code.ts";
+import { ERROR_CODES } from "../src/run/errors.ts";
+import { STOP_REASONS, stopReasonRow } from "../src/run/stop-reason.ts";
+import { code, GENERATED, page, table } from "./markdown.ts";
+
+const CLASSES = {
+  cut_off: "cut-off: nothing judged the objective",
+  verdict: "verdict: the objective was judged",
+  owner: "the owner stopped it",
+} as const;
+
+export function stopReasonsPage(): string {
+  const rows = STOP_REASONS.map((reason) => {
+    const row = stopReasonRow(reason);
+    return [
+      code(reason),
+      CLASSES[row.class],
+      row.briefsSuccessor ? "yes" : "no",
+      row.resumable ? row.needs.map(code).join(", ") || "nothing" : "cannot be resumed: start a new run",
+      row.resumable ? code(row.resumesFrom) : "-",
+      row.personMust ?? "-",
+      row.sentence,
+    ];
+  });
+  return page([
+    "# Stop reasons",
+    GENERATED,
+    "Why a run stopped. The set is closed. `{n}` and `{max}` stand for the finished and the allowed iterations.",
+    table(["reason", "class", "a new run is briefed", "`run_resume` wants", "resumes from", "a person must", "sentence"], rows),
+  ]);
+}
+
+export function errorsPage(): string {
+  return page([
+    "# Errors",
+    GENERATED,
+    "An error's text is `code: what happened, which values are valid, what to call next`. Over MCP it comes as `isError` without structuredContent.",
+    table(
+      ["code", "about"],
+      Object.entries(ERROR_CODES).map(([name, about]) => [code(name), about]),
+    ),
+    "## Exit codes of the command line",
+    table(
+      ["code", "means"],
+      Object.values(EXIT_CODES).map(({ code: exit, means }) => [String(exit), means]),
+    ),
+  ]);
+}

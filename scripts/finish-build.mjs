@@ -1,0 +1,25 @@
+// After tsc: the bin starts by itself, and nothing is left in dist of a source that is gone (a renamed tool would still load).
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const DIST = join(ROOT, "dist");
+const SHEBANG = "#!/usr/bin/env node\n";
+
+removeLeftovers();
+makeExecutable(join(DIST, "bin", "loopkeeper.js"));
+
+function removeLeftovers() {
+  for (const entry of readdirSync(DIST, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const built = join(entry.parentPath, entry.name);
+    const source = relative(DIST, built).replace(/(\.d\.ts|\.js)$/, ".ts");
+    if (source.endsWith(".ts") && !existsSync(join(ROOT, "src", source))) rmSync(built);
+  }
+}
+
+function makeExecutable(bin) {
+  const text = readFileSync(bin, "utf8");
+  if (!text.startsWith("#!")) writeFileSync(bin, SHEBANG + text);
+  chmodSync(bin, 0o755);
+}
