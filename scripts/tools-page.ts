@@ -5,9 +5,9 @@ import { code, GENERATED, page, table } from "./markdown.ts";
 const schemaNode = z.looseObject({
   type: z.string().optional(),
   description: z.string().optional(),
-  default: z.unknown(),
+  default: z.unknown().optional(),
   enum: z.array(z.unknown()).optional(),
-  const: z.unknown(),
+  const: z.unknown().optional(),
   minimum: z.number().optional(),
   maximum: z.number().optional(),
   get items() {
