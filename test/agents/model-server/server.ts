@@ -73,7 +73,7 @@ export async function startModelServer({ script }: { readonly script: readonly R
 
   function answerTo(method: string, path: string, body: unknown): Answer | null {
     const dialect = method === "POST" ? DIALECTS.find((candidate) => candidate.matches(path)) : undefined;
-    if (dialect === undefined) return answerAside(path);
+    if (dialect === undefined) return answerAside(method, path);
     const conversation = dialect.read(body);
     const kind = isMain(conversation) ? "main" : "side";
     const reply: Reply = kind === "main" ? (queue.shift() ?? UNSCRIPTED) : { say: sideAnswer(body) };
@@ -92,7 +92,9 @@ export async function startModelServer({ script }: { readonly script: readonly R
     return dialect.answer({ think: reply.think ?? null, say, calls }, { body, path });
   }
 
-  function answerAside(path: string): Answer {
+  function answerAside(method: string, path: string): Answer {
+    // Claude Code looks whether anybody is there.
+    if (method === "HEAD") return jsonAnswer(200, {});
     if (/count_?tokens$/i.test(path)) return jsonAnswer(200, { input_tokens: 1000, totalTokens: 1000 });
     if (path.endsWith("/models")) return jsonAnswer(200, { object: "list", data: [], models: [], has_more: false });
     unknown.push(path);

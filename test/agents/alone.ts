@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
-import { AGENTS, type AgentName, hermeticLaunch } from "./launch.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { type AgentName, hermeticLaunch } from "./launch.ts";
 import { saidSoFar } from "./model-server/conversation.ts";
 import { startModelServer } from "./model-server/server.ts";
 import { type AcpAgent, startAcpAgent } from "./support/acp-agent.ts";
@@ -16,17 +16,11 @@ const UNATTENDED: Readonly<Record<AgentName, string | null>> = {
   opencode: null,
 };
 
-const temporary: string[] = [];
-const agents: AcpAgent[] = [];
-afterAll(async () => {
-  for (const agent of agents) await agent.kill();
-  for (const path of temporary) await rm(path, { recursive: true, force: true });
-});
-
-describe.each(AGENTS)("%s", (name) => {
-  test("works on loopback alone and still knows its session after SIGKILL", async () => {
-    const folder = await mkdtemp(join(tmpdir(), `lane-${name}-`));
-    temporary.push(folder);
+/** The agent without the product: tells whether a broken story is the agent's fault or ours. */
+export function agentAlone(name: AgentName): void {
+  test(`${name} works on loopback alone and still knows its session after SIGKILL`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), `lane-alone-${name}-`));
+    const agents: AcpAgent[] = [];
     const model = await startModelServer({
       script: [
         { say: "Writing. ", call: { tool: "write", path: "a.txt", content: "hello\n" } },
@@ -35,6 +29,11 @@ describe.each(AGENTS)("%s", (name) => {
         { call: { tool: "report", report: { completed: ["a.txt"], intended: [], verdict: "done" } } },
         { say: "Finished: WORDS-OF-THE-ASSISTANT." },
       ],
+    });
+    onTestFinished(async () => {
+      for (const agent of agents) await agent.kill();
+      await model.stop();
+      await rm(folder, { recursive: true, force: true });
     });
     const repository = makeRepository(join(folder, "repo"));
     const entry = await hermeticLaunch(name, { home: join(folder, "home"), port: model.port });
@@ -65,11 +64,11 @@ describe.each(AGENTS)("%s", (name) => {
     await second.reopenSession(session, [probe]);
     if (mode !== null) await second.setMode(session, mode);
     expect(await second.prompt(session, "PROMPT-TWO: go on")).toBe("end_turn");
-    const received = saidSoFar(model.mainRequests().at(-1)?.conversation ?? { system: "", turns: [], tools: [] });
+    const last = model.mainRequests().at(-1);
+    const received = last === undefined ? "" : saidSoFar(last.conversation);
     expect(received).toContain("PROMPT-ONE");
     expect(received).toContain("WORDS-OF-THE-ASSISTANT");
     expect(received).toContain("PROMPT-TWO");
-    await second.kill();
-    await model.stop();
+    expect(model.unknownPaths()).toEqual([]);
   });
-});
+}

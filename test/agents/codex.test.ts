@@ -1,0 +1,3 @@
+import { agentAlone } from "./alone.ts";
+
+agentAlone("codex");
