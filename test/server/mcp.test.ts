@@ -64,9 +64,10 @@ describe.each(CLIENT_LINES)("the MCP server and $line", ({ connect }) => {
       { signal: cancel.signal, onProgress: (update) => seen.push(update.message) },
     );
     await expect.poll(() => seen).toEqual(["waiting"]);
+    expect((await client.callTool("run_list", {})).structured).toMatchObject({ summary: "1 waiting" });
     cancel.abort();
     await expect(waiting).rejects.toThrow();
-    expect((await client.callTool("run_list", {})).isError).toBe(false);
+    await expect.poll(async () => (await client.callTool("run_list", {})).structured).toMatchObject({ summary: "0 waiting" });
     await client.close();
   });
 

@@ -76,6 +76,9 @@ function failed(code: "bad_input" | "not_allowed", message: string): CallResult 
   return { ok: false, code, text: `${code}: ${message}` };
 }
 
+/** Calls of run_wait that are under way; run_list tells the number. */
+let waiting = 0;
+
 /** Two pages of runs that are not archived, one of archived ones. */
 function listed(args: Record<string, unknown>): CallResult {
   const firstPage = args["cursor"] === undefined;
@@ -83,7 +86,7 @@ function listed(args: Record<string, unknown>): CallResult {
   const next = args["archived"] !== true && firstPage ? "page2" : null;
   return {
     ok: true,
-    structured: { summary: "runs", runs: ids.map((run_id) => ({ run_id })), next_cursor: next },
+    structured: { summary: `${waiting} waiting`, runs: ids.map((run_id) => ({ run_id })), next_cursor: next },
     text: ids.join("\n"),
   };
 }
@@ -92,7 +95,9 @@ async function waited(
   signal: AbortSignal,
   progress: (update: { progress: number; message: string }) => void,
 ): Promise<CallResult> {
+  waiting += 1;
   progress({ progress: 0, message: "waiting" });
   await sleep(60_000, signal);
+  waiting -= 1;
   return { ok: true, structured: { summary: "waited" }, text: signal.aborted ? "cancelled" : "waited" };
 }
