@@ -127,6 +127,9 @@ export interface Checkpoints {
   /** A revision's commit id, or null. */
   resolve(repo: Repository, revision: string): Promise<string | null>;
 
+  /** How many files differ from HEAD or are untracked (not ignored); 0 when it could not be looked at. Changes nothing. */
+  dirtyFiles(repo: Repository): Promise<number>;
+
   addWorktree(repo: Repository, input: { readonly path: string; readonly branch: string; readonly base: string }): Promise<void>;
   /** Makes a missing or unregistered worktree again at `path` on `branch` (existing or at `head`), empty of checked-out files when `tree` follows by restoreWhole. */
   rebuildWorktree(

@@ -103,7 +103,7 @@ function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
       true,
     ),
     ...(facts.steps.some((step) => step.attempt > 0) && (verdict || from === "entry")
-      ? [resumeChoice(facts, other, { from: other }, ...OTHER_WAY[other], false)]
+      ? [resumeChoice(facts, other, { from: other }, OTHER_WAY[other][0], OTHER_WAY[other][1], false)]
       : []),
   ];
 }

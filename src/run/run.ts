@@ -133,6 +133,8 @@ export interface RunSettings {
   readonly silence_s: number;
   readonly tool_silence_s: number;
   readonly command_timeout_s: number;
+  /** The run whose stop checkpoint this one was based on (`base: "run:<id>"`), its uncommitted edits included. */
+  readonly base_run: string | null;
 }
 
 export interface RunRecord {

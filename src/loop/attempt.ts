@@ -1,0 +1,280 @@
+import type { Captured } from "../checkpoint/checkpoint.ts";
+import type { AgentSpec, Engine, EngineListener, EngineStart, ToolCallSeen } from "../engine/engine.ts";
+import { handoffNote, nativeNote } from "../resume/note.ts";
+import { loadOwned, type Owned } from "../resume/ownership.ts";
+import { repositoryState } from "../resume/repository-state.ts";
+import { now } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { newToken } from "../run/id.ts";
+import type { AttemptRecord, PlanEntry, Report, StepRecord } from "../run/run.ts";
+import { captureCheckpoint } from "./capture.ts";
+import { type Drive, loopStop, StopRun } from "./drive.ts";
+import { noteFacts } from "./note-facts.ts";
+import { progressKey } from "./progress.ts";
+
+/** One try at a step with its live engine. Mutable on purpose: the engine's listener writes into it while a turn goes on. */
+export interface Attempt {
+  record: AttemptRecord;
+  readonly agent: AgentSpec;
+  engine: Engine;
+  /** Parts of the first prompt of this attempt, taken by the first iteration. */
+  opening: { readonly kind: "first" | "resumed"; readonly note: string | null; readonly repository_state: string | null } | null;
+  owned: Owned;
+  /** The working tree as it is known to be: an iteration's start is the last end. */
+  last: { readonly id: string; readonly captured: Captured };
+  readonly entry_key: string;
+  readonly keys: string[];
+  acts: number;
+  /** Cost of the engine session that is already in the run's usage. */
+  cost_seen: number;
+  /** Checks that could not be run (exit 126, 127) in the last iteration. */
+  unrunnable: ReadonlySet<string>;
+  turn: TurnSeen;
+  readonly sink: Sink;
+}
+
+/** What was seen during one turn. */
+export interface TurnSeen {
+  report: Report | null;
+  plan: readonly PlanEntry[] | null;
+  words: string | null;
+  readonly calls: Map<string, ToolCallSeen>;
+  active: boolean;
+  onActivity: (() => void) | null;
+}
+
+interface Sink {
+  target: TurnSeen;
+  iteration: number;
+}
+
+export function newTurn(): TurnSeen {
+  return { report: null, plan: null, words: null, calls: new Map(), active: false, onActivity: null };
+}
+
+/** Opens the step's attempt: checkpoint, engine, session, note. Throws StopRun when the engine cannot be started. */
+export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attempt> {
+  const waiting = await waitingAttempt(drive, step);
+  const fresh = waiting === null || waiting.started_from !== "stop";
+  const { id, captured } = await captureCheckpoint(drive, {
+    kind: fresh ? "entry" : "iteration",
+    step: step.step,
+    attempt: waiting?.attempt ?? step.attempt + 1,
+  });
+  const record = await recordAttempt(drive, step, waiting, id);
+  const agent = await resolveAgent(drive);
+  const sink: Sink = { target: newTurn(), iteration: drive.run.iteration + 1 };
+  const wanted = waiting?.started_from === "stop" ? record.engine_session : null;
+  const engine = await startEngine(drive, agent, sink, wanted);
+  const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
+  const opening = await openingParts(drive, record, engine, captured, owned, wanted);
+  const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
+  const whyHandoff = context === "handoff" ? (engine.why_not_native ?? whyFresh(record)) : null;
+  const updated: AttemptRecord = {
+    ...record,
+    engine_session: engine.session_id,
+    context,
+    why_handoff: whyHandoff,
+    note: opening.note,
+  };
+  await drive.apply({
+    bump_revision: false,
+    run: { alive_at: now() },
+    attempts: [
+      {
+        step: step.step,
+        attempt: record.attempt,
+        engine_session: engine.session_id,
+        context,
+        why_handoff: whyHandoff,
+        note: opening.note,
+      },
+    ],
+    events: [
+      {
+        type: "engine_started",
+        at: now(),
+        data: {
+          step: step.step,
+          attempt: record.attempt,
+          engine: engine.title,
+          session: engine.session_id,
+          context,
+          why_handoff: whyHandoff,
+        },
+      },
+    ],
+  });
+  const entryKey = progressKey({
+    tree: captured.tree,
+    head: captured.head,
+    acts: 0,
+    plan: drive.run.plan,
+    verify_codes: [],
+    report: drive.run.report,
+  });
+  return {
+    record: updated,
+    agent,
+    engine,
+    opening,
+    owned,
+    last: { id, captured },
+    entry_key: entryKey,
+    keys: [],
+    acts: 0,
+    cost_seen: 0,
+    unrunnable: new Set(),
+    turn: sink.target,
+    sink,
+  };
+}
+
+/** The attempt that run_resume, a grant or a redo opened for this step, if it was not begun yet. */
+async function waitingAttempt(drive: Drive, step: StepRecord): Promise<AttemptRecord | null> {
+  const attempts = await drive.ctx.store.attempts(drive.run.run_id);
+  return (
+    attempts.find((attempt) => attempt.step === step.step && attempt.attempt === step.attempt && attempt.ended_at === null) ??
+    null
+  );
+}
+
+async function recordAttempt(
+  drive: Drive,
+  step: StepRecord,
+  waiting: AttemptRecord | null,
+  checkpointId: string,
+): Promise<AttemptRecord> {
+  const at = now();
+  if (waiting !== null) {
+    const entry = waiting.started_from === "stop" ? waiting.entry_checkpoint : checkpointId;
+    await drive.apply({
+      bump_revision: true,
+      steps: [{ step: step.step, state: "running" }],
+      attempts: [{ step: step.step, attempt: waiting.attempt, entry_checkpoint: entry }],
+      events: [{ type: "step_changed", at, data: { step: step.step, state: "running", attempt: waiting.attempt } }],
+    });
+    return { ...waiting, entry_checkpoint: entry };
+  }
+  const record: AttemptRecord = {
+    step: step.step,
+    attempt: step.attempt + 1,
+    started_from: "start",
+    opened_at: at,
+    ended_at: null,
+    ended_by: null,
+    opened_at_iteration: drive.run.iteration,
+    entry_checkpoint: checkpointId,
+    engine_session: null,
+    context: "pending",
+    why_handoff: null,
+    note: null,
+    restore: "none",
+  };
+  await drive.apply({
+    bump_revision: true,
+    steps: [{ step: step.step, state: "running", attempt: record.attempt }],
+    open_attempts: [record],
+    events: [
+      {
+        type: "attempt_opened",
+        at,
+        data: { step: step.step, attempt: record.attempt, from: "start", entry_checkpoint: checkpointId },
+      },
+      { type: "step_changed", at, data: { step: step.step, state: "running", attempt: record.attempt } },
+    ],
+  });
+  return record;
+}
+
+async function resolveAgent(drive: Drive): Promise<AgentSpec> {
+  try {
+    return await drive.ctx.agents.resolve(drive.run.agent);
+  } catch (error) {
+    if (error instanceof LoopkeeperError) throw new StopRun(loopStop("failed", error.message));
+    throw error;
+  }
+}
+
+/** Starts the engine on a wanted session or a new one. */
+export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, resume: string | null): Promise<Engine> {
+  const { run } = drive;
+  const started: EngineStart = await drive.ctx.engines.start(
+    {
+      agent,
+      run_id: run.run_id,
+      nonce: newToken(),
+      cwd: drive.repo.top,
+      permissions: run.settings.permissions,
+      allow: [...run.settings.allow, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
+      allowed_commands: run.settings.allowed_commands,
+      allow_once: await allowedOnce(drive),
+      model: run.model,
+      mode: run.mode,
+      silence_s: run.settings.silence_s,
+      tool_silence_s: run.settings.tool_silence_s,
+      listener: listener(drive, sink),
+    },
+    { resume },
+  );
+  if (!started.ok) throw new StopRun(started.stop);
+  return started.engine;
+}
+
+/** The command of an undelivered "allow once" answer. */
+async function allowedOnce(drive: Drive): Promise<string | null> {
+  const waiting = await drive.ctx.store.instructions(drive.run.run_id, "undelivered");
+  const answer = waiting.find((entry) => entry.kind === "permission" && entry.text.startsWith(ALLOW_ONCE_PREFIX));
+  return answer === undefined ? null : answer.text.slice(ALLOW_ONCE_PREFIX.length);
+}
+
+/** How a permission answer is worded to the engine; the command follows literally. */
+export const ALLOW_ONCE_PREFIX = "The owner allows this once: ";
+
+function listener(drive: Drive, sink: Sink): EngineListener {
+  const touched = (): void => {
+    if (sink.target.active) return;
+    sink.target.active = true;
+    sink.target.onActivity?.();
+  };
+  return {
+    entry: (entry) => {
+      if (entry.who === "agent" && entry.kind === "message") sink.target.words = entry.text;
+      drive.journal.add({ ...entry, iteration: sink.iteration });
+    },
+    plan: (entries) => {
+      sink.target.plan = entries;
+    },
+    report: (report) => {
+      sink.target.report = report;
+    },
+    toolCall: (call) => {
+      sink.target.calls.set(call.id, call);
+    },
+    activity: touched,
+  };
+}
+
+async function openingParts(
+  drive: Drive,
+  record: AttemptRecord,
+  engine: Engine,
+  captured: Captured,
+  owned: Owned,
+  wanted: string | null,
+): Promise<NonNullable<Attempt["opening"]>> {
+  const state = await repositoryState(drive.ctx, { run: drive.run, repo: drive.repo, captured, owned });
+  if (record.started_from === "start")
+    return { kind: "first", note: record.attempt === 1 ? drive.run.resume_note : null, repository_state: state };
+  const facts = await noteFacts(drive, record);
+  if (engine.context === "native")
+    return { kind: "resumed", note: facts === null ? null : nativeNote(facts), repository_state: state };
+  const why = wanted === null ? whyFresh(record) : (engine.why_not_native ?? "the engine did not load it");
+  return { kind: "first", note: facts === null ? null : handoffNote(facts, why), repository_state: state };
+}
+
+function whyFresh(record: AttemptRecord): string {
+  return record.started_from === "entry"
+    ? "the step was taken back to its entry, so a fresh session was opened"
+    : "no engine session was recorded";
+}

@@ -1,0 +1,22 @@
+import type { Checkpoints } from "../checkpoint/checkpoint.ts";
+import type { Agents, Engines } from "../engine/engine.ts";
+import type { ProcessIdentity, Store } from "../store/store.ts";
+
+export interface LoopSettings {
+  readonly max_live_runs: number;
+  readonly worker_idle_ms: number;
+  readonly fetch_remote: boolean;
+  readonly note_lookback_hours: number;
+}
+
+/** Everything that driving runs needs; constructed in one place, passed down unchanged. */
+export interface LoopContext {
+  readonly store: Store;
+  readonly checkpoints: Checkpoints;
+  readonly engines: Engines;
+  readonly agents: Agents;
+  readonly settings: LoopSettings;
+  readonly worker_id: string;
+  readonly identity: ProcessIdentity;
+  log(level: "info" | "warn" | "error", message: string, data?: Readonly<Record<string, unknown>>): void;
+}

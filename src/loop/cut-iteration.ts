@@ -1,0 +1,113 @@
+import { z } from "zod";
+import type { ToolCallSeen } from "../engine/engine.ts";
+import { now } from "../run/clock.ts";
+import { messageOf } from "../run/errors.ts";
+import type { JournalEntry } from "../run/event.ts";
+import type { IterationRecord, PlanEntry, Report } from "../run/run.ts";
+import type { Drive } from "./drive.ts";
+import { commitsOf, observeActs } from "./effects.ts";
+import type { CutIteration } from "./stop.ts";
+
+type Call = Pick<ToolCallSeen, "id" | "title" | "command" | "paths" | "status">;
+
+const statusSchema = z.enum(["pending", "in_progress", "completed", "failed"]);
+const callSchema = z.looseObject({
+  id: z.string(),
+  title: z.string(),
+  command: z.string().nullable(),
+  paths: z.array(z.string()),
+  status: statusSchema,
+});
+const resultSchema = z.looseObject({ id: z.string(), status: statusSchema });
+const markSchema = z.looseObject({ mark: z.string() });
+const planSchema = z.looseObject({
+  entries: z.array(z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
+});
+const reportSchema = z.object({
+  completed: z.array(z.string()),
+  midway: z.string().nullable(),
+  intended: z.array(z.string()),
+  verdict: z.enum(["done", "blocked", "needs_human"]).nullable(),
+  question: z.string().nullable(),
+  summary: z.string().nullable(),
+});
+
+/** Journal entries read of the iteration that was cut off; an iteration with more keeps its newest. */
+const READ_ENTRIES = 2_000;
+
+/**
+ * Reads back from the journal what a dead driver had seen of its last iteration - calls, plan, report, last words - and
+ * records it with the acts, since the driver itself never came to that.
+ */
+export async function cutIteration(drive: Drive, evidence: string): Promise<CutIteration | null> {
+  const { store } = drive.ctx;
+  const [row] = await store.iterations(drive.run.run_id, 1);
+  if (row === undefined || row.finished || row.ended_at !== null) return null;
+  const page = await store.journal(drive.run.run_id, { iteration: row.number, limit: READ_ENTRIES });
+  const calls = callsOf(page.entries);
+  const acts = await actsOf(drive, row, calls);
+  const at = now();
+  await drive.apply({
+    bump_revision: false,
+    run: { ...planOf(page.entries), ...reportOf(page.entries), ...wordsOf(page.entries) },
+    iterations: [{ ...row, ended_at: at, outcome: "interrupted" }],
+    acts,
+    events: [
+      { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: "interrupted", evidence } },
+    ],
+  });
+  const start = row.checkpoint_start === null ? null : await store.checkpoint(drive.run.run_id, row.checkpoint_start);
+  return { from_tree: start?.tree ?? null, calls, commits: commitsOf(acts) };
+}
+
+function callsOf(entries: readonly JournalEntry[]): readonly Call[] {
+  const calls = new Map<string, Call>();
+  for (const entry of entries) {
+    if (entry.kind === "tool_call") {
+      const call = callSchema.safeParse(entry.data);
+      if (call.success) calls.set(call.data.id, call.data);
+    }
+    if (entry.kind === "tool_result") {
+      const result = resultSchema.safeParse(entry.data);
+      const call = result.success ? calls.get(result.data.id) : undefined;
+      if (result.success && call !== undefined) calls.set(call.id, { ...call, status: result.data.status });
+    }
+  }
+  return [...calls.values()];
+}
+
+async function actsOf(
+  drive: Drive,
+  row: IterationRecord,
+  calls: readonly Call[],
+): Promise<Awaited<ReturnType<typeof observeActs>>> {
+  if (drive.workspace === null) return [];
+  const events = await drive.ctx.store.events(drive.run.run_id, { limit: 50 });
+  const begun = events.findLast((event) => event.type === "iteration_started");
+  const mark = markSchema.safeParse(begun?.data);
+  if (!mark.success) return [];
+  try {
+    return await observeActs(drive, { mark: mark.data.mark, iteration: row.number, at: now(), calls });
+  } catch (error) {
+    drive.ctx.log("warn", "the acts of a cut-off iteration could not be looked at", {
+      run_id: drive.run.run_id,
+      error: messageOf(error),
+    });
+    return [];
+  }
+}
+
+function planOf(entries: readonly JournalEntry[]): { plan?: readonly PlanEntry[] } {
+  const plan = planSchema.safeParse(entries.findLast((entry) => entry.kind === "plan")?.data);
+  return plan.success ? { plan: plan.data.entries } : {};
+}
+
+function reportOf(entries: readonly JournalEntry[]): { report?: Report } {
+  const report = reportSchema.safeParse(entries.findLast((entry) => entry.kind === "report")?.data);
+  return report.success ? { report: report.data } : {};
+}
+
+function wordsOf(entries: readonly JournalEntry[]): { last_words?: string } {
+  const words = entries.findLast((entry) => entry.kind === "message" && entry.who === "agent");
+  return words === undefined ? {} : { last_words: words.text };
+}

@@ -1,0 +1,58 @@
+import { now } from "../run/clock.ts";
+import type { NewJournalEntry } from "../run/event.ts";
+import type { Store } from "../store/store.ts";
+
+const FLUSH_MS = 250;
+const FLUSH_BYTES = 64 * 1024;
+
+/**
+ * Collects what an engine sends and writes it durably every quarter second, or at 64 KB: one commit per flush, so that a
+ * chatty engine does not make the store sync at every chunk. After a crash at most that much is missing.
+ */
+export class JournalBuffer {
+  readonly #store: Pick<Store, "appendJournal">;
+  readonly #runId: string;
+  readonly #fence: number;
+  readonly #failed: (error: unknown) => void;
+  #pending: NewJournalEntry[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(store: Pick<Store, "appendJournal">, runId: string, fence: number, failed: (error: unknown) => void) {
+    this.#store = store;
+    this.#runId = runId;
+    this.#fence = fence;
+    this.#failed = failed;
+  }
+
+  add(entry: NewJournalEntry): void {
+    this.#pending.push(entry);
+    this.#bytes += entry.text.length;
+    if (this.#bytes >= FLUSH_BYTES) void this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
+  }
+
+  /** Everything added so far is durable when this resolves, or `failed` was told. Writes stay in order. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const entries = this.#pending;
+    this.#pending = [];
+    this.#bytes = 0;
+    if (entries.length > 0) this.#writing = this.#writing.then(() => this.#write(entries));
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+  }
+
+  async #write(entries: readonly NewJournalEntry[]): Promise<void> {
+    try {
+      await this.#store.appendJournal({ run_id: this.#runId, fence: this.#fence, at: now(), entries });
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+}

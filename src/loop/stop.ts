@@ -1,0 +1,239 @@
+import type { Captured } from "../checkpoint/checkpoint.ts";
+import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
+import { uncommittedOf } from "../resume/owners.ts";
+import { loadOwned, type Owned } from "../resume/ownership.ts";
+import { now } from "../run/clock.ts";
+import { LeaseLostError, LoopkeeperError, messageOf } from "../run/errors.ts";
+import { newCheckpointId } from "../run/id.ts";
+import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
+import { transition } from "../run/transition.ts";
+import type { Attempt } from "./attempt.ts";
+import { captureFault, checkpointRecord } from "./capture.ts";
+import type { Drive } from "./drive.ts";
+import { absorbChanges } from "./effects.ts";
+import { unreachableAfter } from "./stages.ts";
+
+export interface StopInput {
+  readonly stop: ClassifiedStop;
+  readonly ceiling: "run" | "step" | null;
+  /** The step that was under way; null when none was. */
+  readonly step: StepRecord | null;
+  readonly attempt: Attempt | null;
+  /** What a recovery could read of the iteration that its dead driver had begun. */
+  readonly cut?: CutIteration | null;
+}
+
+export interface CutIteration {
+  /** Tree at the iteration's start. */
+  readonly from_tree: string | null;
+  readonly calls: readonly Pick<ToolCallSeen, "title" | "command" | "paths" | "status">[];
+  readonly commits: readonly string[];
+}
+
+/**
+ * Ends a run that cannot or need not go on: stopping -> all processes ended -> tree and session saved -> one transaction
+ * writes the stop. Until that transaction the run stays live for everybody, so a crash in between is recovered as one.
+ */
+export async function stopRun(drive: Drive, input: StopInput): Promise<void> {
+  await beginStop(drive, input);
+  if (input.attempt !== null) await input.attempt.engine.stop();
+  await drive.ctx.engines.killMarked(drive.run.run_id);
+  await drive.journal.flush();
+  const saved = await saveTree(drive, input);
+  await packSession(drive, input.attempt);
+  await writeStop(drive, input, saved);
+}
+
+async function beginStop(drive: Drive, input: StopInput): Promise<void> {
+  const next = transition(drive.run.state, drive.run.stop_reason, { type: "begin_stop" });
+  if (next === null || drive.run.state === "stopping") return;
+  await drive.apply({
+    bump_revision: true,
+    run: { state: next.state },
+    events: [{ type: "run_stopping", at: now(), data: { reason: input.stop.reason } }],
+  });
+}
+
+interface SavedTree {
+  readonly record: CheckpointRecord | null;
+  readonly uncommitted: Uncommitted | null;
+  readonly gaps: readonly string[];
+  /** Set when the work could not be recorded. */
+  readonly storage: string | null;
+  readonly unfinished: IterationRecord | null;
+}
+
+/** Captures the stop checkpoint, or says why it could not. */
+async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
+  const [last] = await drive.ctx.store.iterations(drive.run.run_id, 1);
+  const open = last !== undefined && !last.finished && last.checkpoint_end === null ? last : null;
+  if (drive.workspace === null)
+    return { record: null, uncommitted: drive.run.stop?.uncommitted ?? null, gaps: [], storage: null, unfinished: open };
+  const id = newCheckpointId();
+  const about = { kind: "stop", step: input.step?.step ?? null, attempt: input.attempt?.record.attempt ?? null } as const;
+  try {
+    const captured = await drive.ctx.checkpoints.capture(drive.workspace, {
+      run_id: drive.run.run_id,
+      id,
+      kind: "stop",
+      thorough: true,
+    });
+    const owned = await ownAtStop(drive, input, captured);
+    const uncommitted = await uncommittedOf(drive.ctx, { run: drive.run, repo: drive.workspace, checkpoint: captured, owned });
+    return {
+      record: checkpointRecord(drive, captured, about),
+      uncommitted,
+      gaps: [],
+      storage: null,
+      unfinished: open === null ? null : { ...open, checkpoint_end: id, ended_at: open.ended_at ?? now() },
+    };
+  } catch (error) {
+    if (error instanceof LeaseLostError) throw error;
+    const fault = captureFault(error);
+    const gone = error instanceof LoopkeeperError && error.code === "repository_problem";
+    return {
+      record: failedRecord(drive, id, about, fault),
+      uncommitted: null,
+      gaps: [fault],
+      storage: gone ? null : fault,
+      unfinished: open,
+    };
+  }
+}
+
+/** What a cut-off iteration changed is the run's too: its end is the stop checkpoint. */
+async function ownAtStop(drive: Drive, input: StopInput, captured: Captured): Promise<Owned> {
+  const owned = input.attempt?.owned ?? (await loadOwned(drive.ctx.store, drive.run.run_id));
+  const fromTree = input.attempt?.last.captured.tree ?? input.cut?.from_tree ?? null;
+  if (fromTree === null) return owned;
+  const calls = input.attempt === null ? (input.cut?.calls ?? []) : [...input.attempt.turn.calls.values()];
+  return absorbChanges(drive, { owned, from_tree: fromTree, to_tree: captured.tree, calls, commits: input.cut?.commits ?? [] });
+}
+
+function failedRecord(
+  drive: Drive,
+  id: string,
+  about: Pick<CheckpointRecord, "kind" | "step" | "attempt">,
+  failure: string,
+): CheckpointRecord {
+  return {
+    id,
+    ...about,
+    iteration: drive.run.iteration,
+    at: now(),
+    commit: null,
+    tree: null,
+    index_tree: null,
+    head: null,
+    branch: null,
+    files: 0,
+    bytes: 0,
+    skipped: [],
+    state: "failed",
+    failure,
+  };
+}
+
+/** The engine's own session files, so that the conversation can go on elsewhere. Not having them never fails a stop. */
+async function packSession(drive: Drive, attempt: Attempt | null): Promise<void> {
+  if (attempt === null) return;
+  const { engines, store } = drive.ctx;
+  try {
+    const packed = await engines.packSession({
+      agent: attempt.agent,
+      session_id: attempt.engine.session_id,
+      cwd: drive.repo.top,
+    });
+    if (packed === null) return;
+    const ids: string[] = [];
+    for (let from = 0; from < packed.length; from += CHUNK_BYTES)
+      ids.push(await store.putArtifact(packed.subarray(from, from + CHUNK_BYTES)));
+    await store.setRunArtifacts(
+      drive.run.run_id,
+      "session",
+      JSON.stringify({
+        agent: attempt.agent.name,
+        session: attempt.engine.session_id,
+        cwd: drive.repo.top,
+        bytes: packed.length,
+      }),
+      ids,
+    );
+  } catch (error) {
+    drive.ctx.log("warn", "the engine's session files could not be packed", {
+      run_id: drive.run.run_id,
+      error: messageOf(error),
+    });
+  }
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
+  const at = now();
+  const reason = saved.storage === null ? input.stop.reason : "storage";
+  const next = transition(drive.run.state, drive.run.stop_reason, { type: "stop", reason });
+  if (next === null) return;
+  const record: StopRecord = {
+    reason,
+    source: input.stop.source,
+    evidence:
+      saved.storage === null
+        ? input.stop.evidence
+        : `${saved.storage}; it was stopping as ${input.stop.reason}: ${input.stop.evidence}`,
+    step: input.step?.step ?? failedStep(drive),
+    iteration: drive.run.iteration,
+    at,
+    resets_at: input.stop.resets_at,
+    resets_at_source: input.stop.resets_at_source,
+    question: input.stop.question,
+    same_stop_in_a_row: drive.run.stop?.reason === reason ? drive.run.stop.same_stop_in_a_row + 1 : 1,
+    ceiling: input.ceiling,
+    uncommitted: saved.uncommitted,
+    open_tool_calls: openCalls(input),
+    gaps: saved.gaps,
+  };
+  const stepState = reason === "failed" ? "failed" : "stopped";
+  const running = drive.steps.filter((step) => step.state === "running");
+  const after = drive.steps.map((step) =>
+    step.state === "running" ? { ...step, state: stepState } : step,
+  ) satisfies StepRecord[];
+  const unreachable = reason === "failed" ? unreachableAfter(after) : [];
+  await drive.apply({
+    bump_revision: true,
+    run: { state: next.state, stop_reason: reason, stop: record, stop_request: null, stopped_at: at, waiting_until: null },
+    steps: [
+      ...running.map((step) => ({ step: step.step, state: stepState }) as const),
+      ...unreachable.map((step) => ({ step, state: "unreachable" }) as const),
+    ],
+    attempts: running.map((step) => ({ step: step.step, attempt: step.attempt, ended_at: at, ended_by: reason })),
+    ...(saved.record === null ? {} : { checkpoints: [saved.record] }),
+    ...(saved.unfinished === null ? {} : { iterations: [saved.unfinished] }),
+    events: [
+      {
+        type: reason === "done" ? "run_done" : "run_stopped",
+        at,
+        data: {
+          reason,
+          source: record.source,
+          evidence: record.evidence,
+          iteration: record.iteration,
+          checkpoint: saved.record?.id ?? null,
+        },
+      },
+    ],
+    tree_hold: null,
+  });
+}
+
+function failedStep(drive: Drive): string | null {
+  return drive.steps.find((step) => step.state === "failed")?.step ?? null;
+}
+
+function openCalls(input: StopInput): string[] {
+  const calls = input.attempt === null ? (input.cut?.calls ?? []) : [...input.attempt.turn.calls.values()];
+  return calls
+    .filter((call) => call.status === "pending" || call.status === "in_progress")
+    .map((call) => call.command ?? call.title)
+    .slice(0, 10);
+}

@@ -1,0 +1,150 @@
+import { monotonicMs, now, sleep } from "../run/clock.ts";
+import { LoopkeeperError, messageOf } from "../run/errors.ts";
+import { isLive } from "../run/run.ts";
+import type { LeaseRecord } from "../store/store.ts";
+import type { LoopContext } from "./context.ts";
+import type { Drive } from "./drive.ts";
+import { driveRun } from "./loop.ts";
+import { recoverRun } from "./recover.ts";
+
+const POLL_MS = 200;
+const BEAT_MS = 2_000;
+/** A lease that this process saw unrenewed for so long of its own running time is dead. */
+const LEASE_MS = 15_000;
+
+/**
+ * The worker process: claims queued runs, drives up to `max_live_runs` at once, recovers runs whose driver died, and ends
+ * itself after a while without anything to do. Resolves when it has ended.
+ */
+export async function runWorker(
+  ctx: LoopContext,
+  options: { readonly version: string; readonly shutdown: AbortSignal },
+): Promise<void> {
+  await ctx.store.registerWorker({
+    worker_id: ctx.worker_id,
+    identity: ctx.identity,
+    version: options.version,
+    started_at: now(),
+  });
+  const worker = new Worker(ctx, options.shutdown);
+  try {
+    await worker.run();
+  } finally {
+    await ctx.store
+      .removeWorker(ctx.worker_id)
+      .catch((error: unknown) => ctx.log("warn", "the worker could not sign off", { error: messageOf(error) }));
+  }
+}
+
+interface SeenLease {
+  readonly beat: number;
+  readonly fence: number;
+  readonly sinceMs: number;
+}
+
+class Worker {
+  readonly #ctx: LoopContext;
+  readonly #shutdown: AbortSignal;
+  readonly #driving = new Map<string, { readonly done: Promise<void>; drive: Drive | null }>();
+  readonly #seen = new Map<string, SeenLease>();
+  #beatMs = 0;
+  #reapMs = 0;
+  #busyMs = monotonicMs();
+
+  constructor(ctx: LoopContext, shutdown: AbortSignal) {
+    this.#ctx = ctx;
+    this.#shutdown = shutdown;
+  }
+
+  async run(): Promise<void> {
+    while (!this.#shutdown.aborted) {
+      try {
+        await this.#round();
+      } catch (error) {
+        this.#ctx.log("error", "a round of the worker failed", { error: messageOf(error) });
+        if (error instanceof LoopkeeperError && error.code === "store_unavailable") await sleep(2_000, this.#shutdown);
+      }
+      if (await this.#idleTooLong()) break;
+      await sleep(POLL_MS, this.#shutdown);
+    }
+    await this.#handOver();
+  }
+
+  async #round(): Promise<void> {
+    const nowMs = monotonicMs();
+    if (nowMs - this.#beatMs > BEAT_MS) {
+      this.#beatMs = nowMs;
+      await this.#ctx.store.beatWorker(this.#ctx.worker_id);
+    }
+    if (nowMs - this.#reapMs > 1_000) {
+      this.#reapMs = nowMs;
+      await this.#reap();
+    }
+    while (this.#driving.size < this.#ctx.settings.max_live_runs && !this.#shutdown.aborted) {
+      const claimed = await this.#ctx.store.claimQueued(this.#ctx.worker_id, this.#ctx.identity);
+      if (claimed === null) return;
+      this.#start(claimed.run.run_id, (onDrive) => driveRun(this.#ctx, claimed, onDrive));
+    }
+  }
+
+  #start(runId: string, work: (onDrive: (drive: Drive) => void) => Promise<void>): void {
+    const entry: { done: Promise<void>; drive: Drive | null } = { done: Promise.resolve(), drive: null };
+    this.#driving.set(runId, entry);
+    entry.done = work((drive) => {
+      entry.drive = drive;
+      // The order to end may have come while the run was being claimed.
+      if (this.#shutdown.aborted) drive.interrupt({ kind: "shutdown" });
+    })
+      .catch((error: unknown) => this.#ctx.log("error", "driving a run failed", { run_id: runId, error: messageOf(error) }))
+      .finally(() => {
+        this.#driving.delete(runId);
+        this.#busyMs = monotonicMs();
+      });
+  }
+
+  /** Takes over runs whose driver's process is gone, or whose lease was not renewed for 15 s of this process's running time. */
+  async #reap(): Promise<void> {
+    const leases = await this.#ctx.store.leases();
+    const held = new Set(leases.map((lease) => lease.run_id));
+    for (const runId of this.#seen.keys()) if (!held.has(runId)) this.#seen.delete(runId);
+    for (const lease of leases) {
+      if (this.#driving.has(lease.run_id)) continue;
+      const evidence = await this.#deadBecause(lease);
+      if (evidence === null) continue;
+      const taken = await this.#ctx.store.takeOver(lease, this.#ctx.worker_id, this.#ctx.identity);
+      if (taken === null) continue;
+      if (isLive(taken.run.state)) this.#start(lease.run_id, () => recoverRun(this.#ctx, taken, evidence));
+      else await this.#ctx.store.releaseLease(lease.run_id, taken.fence);
+    }
+  }
+
+  async #deadBecause(lease: LeaseRecord): Promise<string | null> {
+    const alive = await this.#ctx.engines.isAlive(lease.identity);
+    if (alive === false) return `the process that drove it is gone (pid ${lease.identity.pid} on ${lease.identity.host})`;
+    const seen = this.#seen.get(lease.run_id);
+    if (seen === undefined || seen.beat !== lease.beat || seen.fence !== lease.fence) {
+      this.#seen.set(lease.run_id, { beat: lease.beat, fence: lease.fence, sinceMs: monotonicMs() });
+      return null;
+    }
+    return monotonicMs() - seen.sinceMs > LEASE_MS
+      ? `its driver on ${lease.identity.host} did not renew its lease for ${LEASE_MS / 1000} s`
+      : null;
+  }
+
+  async #idleTooLong(): Promise<boolean> {
+    if (this.#driving.size > 0) {
+      this.#busyMs = monotonicMs();
+      return false;
+    }
+    if (monotonicMs() - this.#busyMs < this.#ctx.settings.worker_idle_ms) return false;
+    // A run that waits for a time would be forgotten if the worker went away.
+    const live = await this.#ctx.store.liveRuns();
+    return live.length === 0;
+  }
+
+  /** Told to end: each run is stopped as `interrupted` with its tree and context saved; the next resume goes on from there. */
+  async #handOver(): Promise<void> {
+    for (const { drive } of this.#driving.values()) drive?.interrupt({ kind: "shutdown" });
+    await Promise.all([...this.#driving.values()].map((entry) => entry.done));
+  }
+}

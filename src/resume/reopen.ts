@@ -1,0 +1,111 @@
+import type { NewRunEvent } from "../run/event.ts";
+import type { AttemptRecord, InstructionRecord, RunRecord, RunSettings, StepRecord } from "../run/run.ts";
+import { transition } from "../run/transition.ts";
+import type { RunChange } from "../store/store.ts";
+
+/** Everything a stopped run is continued with. */
+export interface Reopening {
+  readonly at: string;
+  readonly from: "stop" | "entry";
+  readonly by: "owner" | "grant" | "auto_resume";
+  readonly add_iterations: number;
+  readonly instructions: readonly InstructionRecord[];
+  readonly settings: RunSettings;
+  readonly model: string | null;
+  /** Replaces the checks of the steps that are reopened; null keeps them. */
+  readonly verify: readonly string[] | null;
+  /** Facts for the record: a restore that was made, the drift choice. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The one change that continues a stopped run: what the stop ended (and, after a failed run, the failed and unreachable
+ * steps) is pending again, each in a new attempt; succeeded steps stay. Null when the run is not stopped.
+ */
+export function reopenChange(
+  facts: { readonly run: RunRecord; readonly steps: readonly StepRecord[]; readonly attempts: readonly AttemptRecord[] },
+  input: Reopening,
+): Omit<RunChange, "run_id" | "at"> | null {
+  const { run, steps, attempts } = facts;
+  const next = transition(run.state, run.stop_reason, { type: "resume" });
+  if (next === null) return null;
+  const reopened = steps.filter(
+    (step) =>
+      step.state === "stopped" || (run.stop_reason === "failed" && (step.state === "failed" || step.state === "unreachable")),
+  );
+  const opened = reopened.filter((step) => step.attempt > 0).map((step) => newAttempt(step, attempts, run, input));
+  const event: NewRunEvent = {
+    type: "run_resumed",
+    at: input.at,
+    data: {
+      by: input.by,
+      from: input.from,
+      add_iterations: input.add_iterations,
+      steps: reopened.map((step) => step.step),
+      ...input.data,
+    },
+  };
+  return {
+    expected_revision: run.revision,
+    bump_revision: true,
+    run: {
+      state: next.state,
+      stop_reason: next.stop_reason,
+      stop_request: null,
+      waiting_until: null,
+      settings: input.settings,
+      model: input.model,
+    },
+    steps: reopened.map((step) => ({
+      step: step.step,
+      state: "pending",
+      attempt: step.attempt > 0 ? step.attempt + 1 : 0,
+      max_iterations: shareAfterGrant(step, run, input.add_iterations),
+      ...(input.verify === null ? {} : { verify: input.verify }),
+    })),
+    open_attempts: opened,
+    ...(input.add_iterations > 0 ? { grants: [{ iterations: input.add_iterations, at: input.at }] } : {}),
+    new_instructions: input.instructions,
+    events: [
+      event,
+      ...(input.add_iterations > 0
+        ? [{ type: "iterations_granted", at: input.at, data: { iterations: input.add_iterations } } as const]
+        : []),
+      ...opened.map(
+        (attempt) =>
+          ({
+            type: "attempt_opened",
+            at: input.at,
+            data: { step: attempt.step, attempt: attempt.attempt, from: attempt.started_from },
+          }) as const,
+      ),
+    ],
+    tree_hold: run.workspace_path,
+  };
+}
+
+function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: RunRecord, input: Reopening): AttemptRecord {
+  const last = attempts.findLast((attempt) => attempt.step === step.step);
+  const withSession = attempts.findLast((attempt) => attempt.step === step.step && attempt.engine_session !== null);
+  return {
+    step: step.step,
+    attempt: step.attempt + 1,
+    started_from: input.from,
+    opened_at: input.at,
+    ended_at: null,
+    ended_by: null,
+    opened_at_iteration: run.iteration,
+    entry_checkpoint: last?.entry_checkpoint ?? null,
+    engine_session: input.from === "stop" ? (withSession?.engine_session ?? null) : null,
+    context: "pending",
+    why_handoff: null,
+    note: null,
+    restore: "none",
+  };
+}
+
+/** A grant raises the run's ceiling and that of the step that was stopped by its own share. */
+export function shareAfterGrant(step: StepRecord, run: RunRecord, granted: number): number | null {
+  if (step.max_iterations === null) return null;
+  return run.stop?.ceiling === "step" && run.stop.step === step.step ? step.max_iterations + granted : step.max_iterations;
+}

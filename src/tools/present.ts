@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { nextActions } from "../resume/choices.ts";
+import { defaultFrom, type GateFacts, isResumable, resumeNeeds } from "../resume/gate.ts";
+import { headline, oneLine } from "../resume/headline.ts";
+import { epochMs, msOf, now } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { isLive, type RunRecord } from "../run/run.ts";
+import { stopReasonRow } from "../run/stop-reason.ts";
+import type { RequestRecord } from "../store/store.ts";
+import type { ToolContext } from "./context.ts";
+import type { RunView } from "./schemas.ts";
+
+/** Makes the common part of an answer about one run out of its present record. */
+
+/** The run of this owner, by its id. Anything else is `run_not_found`, so that ids of others cannot be probed. */
+export async function findRun(ctx: ToolContext, runId: string): Promise<RunRecord> {
+  const run = await ctx.store.run(runId, ctx.owner);
+  if (run === null)
+    throw new LoopkeeperError("run_not_found", `there is no run "${oneLine(runId, 60)}". Call run_list to find the run_id.`);
+  return run;
+}
+
+export async function gateFacts(ctx: ToolContext, run: RunRecord): Promise<GateFacts> {
+  const [steps, undelivered] = await Promise.all([
+    ctx.store.steps(run.run_id),
+    ctx.store.instructions(run.run_id, "undelivered"),
+  ]);
+  return { run, steps, undelivered };
+}
+
+export interface Common {
+  readonly summary: string;
+  readonly run: RunView;
+  readonly replayed: { readonly first_at: string } | null;
+  readonly next_actions: { tool: string; args: Record<string, unknown>; needs: string[]; why: string }[];
+}
+
+export async function common(
+  ctx: ToolContext,
+  run: RunRecord,
+  options: { readonly summary?: string; readonly replayed?: string } = {},
+): Promise<Common> {
+  const facts = await gateFacts(ctx, run);
+  const view = await runView(ctx, facts);
+  const plain = options.summary ?? summaryOf(view);
+  return {
+    summary:
+      options.replayed === undefined
+        ? plain
+        : `Nothing was done now: this repeats a call that had its effect at ${options.replayed}. ${summaryOf(view)}`,
+    run: view,
+    replayed: options.replayed === undefined ? null : { first_at: options.replayed },
+    next_actions: nextActions(facts, epochMs()).map((action) => ({
+      tool: action.tool,
+      args: { ...action.args },
+      needs: [...action.needs],
+      why: action.why,
+    })),
+  };
+}
+
+const storedSchema = z.record(z.string(), z.unknown());
+
+/** A stored answer again: the run as it is now, the effect as it was then. */
+export async function replayAnswer(ctx: ToolContext, stored: RequestRecord): Promise<Record<string, unknown>> {
+  const run = await findRun(ctx, stored.run_id);
+  const own = storedSchema.parse(JSON.parse(stored.answer));
+  return { ...own, ...(await common(ctx, run, { replayed: stored.at })) };
+}
+
+async function runView(ctx: ToolContext, facts: GateFacts): Promise<RunView> {
+  const { run, steps } = facts;
+  const at = now();
+  return {
+    run_id: run.run_id,
+    state: run.state,
+    stop_reason: run.stop_reason,
+    resumable: isResumable(run),
+    objective: cutText(run.objective, 400),
+    repository: {
+      path: run.repo_path,
+      remote: run.repo_remote,
+      branch: run.branch?.replace("refs/heads/", "") ?? null,
+      base_commit: run.base_commit,
+    },
+    workspace: { kind: run.workspace_kind, path: run.workspace_path },
+    stop: stopView(facts),
+    agent: { name: run.agent, model: run.model, mode: run.mode },
+    permissions: run.settings.permissions,
+    iteration: run.iteration,
+    max_iterations: run.max_iterations,
+    steps: steps.slice(0, 30).map((step) => ({
+      step: step.step,
+      title: step.title,
+      state: step.state,
+      attempt: step.attempt,
+      iteration: step.iteration,
+      max_iterations: step.max_iterations,
+    })),
+    usage: {
+      input_tokens: run.usage.input_tokens,
+      output_tokens: run.usage.output_tokens,
+      cost_usd: run.usage.cost_usd,
+      minutes: Math.round(run.usage.active_ms / 6_000) / 10,
+    },
+    budget: run.settings.budget,
+    auto_resume:
+      run.settings.auto_resume === null ? null : { ...run.settings.auto_resume, reasons: [...run.settings.auto_resume.reasons] },
+    now: at,
+    idle_s:
+      isLive(run.state) && run.progress_at !== null ? Math.max(0, Math.round((msOf(at) - msOf(run.progress_at)) / 1000)) : null,
+    queued_because: await queuedBecause(ctx, run),
+    revision: run.revision,
+    created_at: run.created_at,
+    started_at: run.started_at,
+    alive_at: run.alive_at,
+    progress_at: run.progress_at,
+    waiting_until: run.waiting_until,
+    stopped_at: run.state === "stopped" || run.state === "done" ? run.stopped_at : null,
+    archived_at: run.archived_at,
+    reclaimed_at: run.reclaimed_at,
+    uris: urisOf(run.run_id),
+  };
+}
+
+/** A live run shows no stop, not even the one before its resume. */
+export function stopView(facts: GateFacts): RunView["stop"] {
+  const { run } = facts;
+  if (isLive(run.state) || run.stop === null || run.stop_reason === null) return null;
+  const row = stopReasonRow(run.stop_reason);
+  return {
+    headline: cutText(headline(run, run.stop), 400),
+    class: row.class,
+    step: run.stop.step,
+    resets_at: run.stop.resets_at,
+    needs: run.state === "done" ? [] : [...resumeNeeds(facts, defaultFrom(facts))],
+    person_must: row.personMust,
+    question: run.stop.question === null ? null : { ...run.stop.question, text: cutText(run.stop.question.text, 800) },
+    same_stop_in_a_row: run.stop.same_stop_in_a_row,
+  };
+}
+
+async function queuedBecause(ctx: ToolContext, run: RunRecord): Promise<string | null> {
+  if (run.state !== "queued") return null;
+  if (run.waiting_until !== null) return `it waits until ${run.waiting_until}`;
+  const workers = await ctx.store.workers();
+  return workers.length === 0 ? "a worker is being started" : "it waits for a worker to take it";
+}
+
+export function urisOf(runId: string): RunView["uris"] {
+  const base = `loopkeeper://runs/${runId}`;
+  return {
+    transcript: `${base}/transcript`,
+    diff: `${base}/diff`,
+    plan: `${base}/plan`,
+    note: `${base}/note`,
+    report: `${base}/report`,
+  };
+}
+
+/** Two or three sentences that a person can read. */
+export function summaryOf(run: RunView): string {
+  const count = `iteration ${run.iteration} of ${run.max_iterations}`;
+  switch (run.state) {
+    case "queued":
+      return `Run ${run.run_id} is queued (${count})${run.queued_because === null ? "" : `: ${run.queued_because}`}.`;
+    case "running":
+      return `Run ${run.run_id} is running: ${count} finished${run.idle_s === null ? "" : `, last progress ${run.idle_s} s ago`}.`;
+    case "stopping":
+      return `Run ${run.run_id} is stopping; its processes are being ended and its work is being saved.`;
+    case "done":
+      return `Run ${run.run_id} is done after ${count}.`;
+    case "stopped":
+      return `Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${run.stop !== null && run.stop.needs.length > 0 ? ` To resume it needs ${run.stop.needs.join(", ")}.` : ""}${run.waiting_until === null ? "" : ` It waits until ${run.waiting_until}.`}`;
+  }
+}
+
+/** Cut with an ellipsis; line breaks are kept. */
+export function cutText(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}

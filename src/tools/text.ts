@@ -1,0 +1,65 @@
+import { oneLine } from "../resume/headline.ts";
+import type { Common } from "./present.ts";
+
+/** Pieces of the text half of answers. Each text is complete by itself: some clients show nothing else. */
+
+interface Renderable {
+  readonly summary: string;
+  readonly run?: Common["run"] | undefined;
+  readonly replayed?: Common["replayed"] | undefined;
+  readonly next_actions?: Common["next_actions"] | undefined;
+}
+
+/** Summary, the run in a few lines, the tool's own lines, and what to call next. */
+export function renderAnswer(answer: Renderable, own: readonly (string | null)[] = [], first: string | null = null): string {
+  const lines = [
+    first,
+    answer.summary,
+    ...(answer.run === undefined ? [] : runLines(answer.run)),
+    ...own,
+    ...nextLines(answer.next_actions ?? []),
+  ];
+  return lines.filter((line) => line !== null && line !== "").join("\n");
+}
+
+function runLines(run: Common["run"]): string[] {
+  const lines = [
+    `run_id: ${run.run_id}  state: ${run.state}  stop_reason: ${run.stop_reason ?? "none"}  resumable: ${run.resumable}  revision: ${run.revision}`,
+    `objective: ${oneLine(run.objective, 200)}`,
+    `repository: ${run.repository.path}  branch: ${run.repository.branch ?? "none"}  workspace (${run.workspace.kind}): ${run.workspace.path}`,
+    `agent: ${run.agent.name}${run.agent.model === null ? "" : ` (${run.agent.model})`}  permissions: ${run.permissions}  iteration: ${run.iteration}/${run.max_iterations}`,
+  ];
+  if (run.steps.length > 1)
+    lines.push(
+      `steps: ${run.steps.map((step) => `${step.step} ${step.state} (attempt ${step.attempt}, ${step.iteration} iterations)`).join("; ")}`,
+    );
+  if (run.stop !== null) {
+    lines.push(
+      `stopped at: ${run.stopped_at ?? "unknown"}  class: ${run.stop.class}  needs: ${run.stop.needs.join(", ") || "nothing"}`,
+    );
+    if (run.stop.person_must !== null) lines.push(`a person must first: ${run.stop.person_must}`);
+    if (run.stop.question !== null)
+      lines.push(
+        `question (the agent's words): "${run.stop.question.text}"${run.stop.question.command === null ? "" : `  command: ${run.stop.question.command}`}`,
+      );
+    if (run.stop.resets_at !== null) lines.push(`resets at: ${run.stop.resets_at}`);
+  }
+  if (run.waiting_until !== null) lines.push(`waiting until: ${run.waiting_until}`);
+  return lines;
+}
+
+function nextLines(actions: Common["next_actions"]): string[] {
+  if (actions.length === 0) return [];
+  return [
+    "Next:",
+    ...actions.map(
+      (action) =>
+        `- ${action.tool} ${JSON.stringify(action.args)}${action.needs.length === 0 ? "" : ` + ${action.needs.join(", ")}`} - ${action.why}`,
+    ),
+  ];
+}
+
+/** A titled list, or null when it is empty: empty sections are left out. */
+export function section(title: string, items: readonly string[]): string | null {
+  return items.length === 0 ? null : `${title}:\n${items.map((item) => `- ${item}`).join("\n")}`;
+}
