@@ -1,0 +1,43 @@
+import { type AgentsOptions, namedAgents } from "./agents.ts";
+import type { Agents, Engines } from "./engine.ts";
+import type { Environment } from "./environment.ts";
+import { killTree, markedTarget } from "./kill-tree.ts";
+import { isAlive, ownIdentity } from "./process-identity.ts";
+import { runCommand } from "./run-command.ts";
+import { packSession, unpackSession } from "./session-copy.ts";
+import { type SelfCommand, startEngine } from "./start.ts";
+
+/** Agents by name: those of the configuration, the built-in ones on PATH, those installed under LOOPKEEPER_HOME. */
+export function createAgents(options: AgentsOptions): Agents {
+  return namedAgents(options);
+}
+
+export interface EnginesOptions {
+  /** The environment that engines and commands inherit from. */
+  readonly env: Environment;
+  readonly self: SelfCommand;
+  readonly log: (level: "info" | "warn" | "error", message: string, data?: object) => void;
+}
+
+/** All that the loop needs of coding agents and of processes. */
+export function createEngines(options: EnginesOptions): Engines {
+  return {
+    async start(launch, session) {
+      const started = await startEngine(options, launch, session.resume);
+      const about = { run_id: launch.run_id, agent: launch.agent.name };
+      if (started.ok) options.log("info", "engine started", { ...about, context: started.engine.context });
+      else options.log("warn", "engine did not start", { ...about, reason: started.stop.reason });
+      return started;
+    },
+    runCommand: (input) => runCommand(options.env, input),
+    async killMarked(runId) {
+      const killed = await killTree(markedTarget(null, runId, null));
+      if (killed > 0) options.log("warn", "killed processes that a run had left", { run_id: runId, killed });
+      return killed;
+    },
+    processIdentity: ownIdentity,
+    isAlive,
+    packSession: (input) => packSession(options.env, input),
+    unpackSession: (input) => unpackSession(options.env, input),
+  };
+}

@@ -1,0 +1,104 @@
+import { now } from "../run/clock.ts";
+import type { JournalKind, NewJournalEntry } from "../run/event.ts";
+import type { PlanEntry, Report } from "../run/run.ts";
+import { coalescer } from "./coalesce.ts";
+import type { EngineListener, ToolCallSeen } from "./engine.ts";
+import { cut, cutValue } from "./entry-value.ts";
+import { redact } from "./redact.ts";
+import type { ToolCallState } from "./tool-calls.ts";
+
+/** Turns what an engine says into redacted journal entries and into the calls of its listener. */
+export interface Journal {
+  chunk(kind: "message" | "thought", text: string): void;
+  /** A new tool call, or one whose title or input became known. */
+  toolCall(call: ToolCallState): void;
+  /** The end of a tool call, or of the turn in which it was left open. */
+  toolResult(call: ToolCallState): void;
+  plan(entries: readonly PlanEntry[]): void;
+  report(report: Report): void;
+  usage(data: object): void;
+  permission(text: string, data: object): void;
+  /** Anything else that came from the engine. */
+  other(what: string, data: unknown): void;
+  flush(): void;
+}
+
+export function createJournal(listener: EngineListener): Journal {
+  const chunks = coalescer<"message" | "thought">((kind, text) => write("agent", kind, redact(text)));
+  let lastPlan = "";
+  let lastUsage = "";
+
+  function write(who: NewJournalEntry["who"], kind: JournalKind, text: string, data?: Record<string, unknown>): void {
+    listener.entry({ who, kind, text, at: now(), ...(data === undefined ? {} : { data }) });
+  }
+
+  return {
+    chunk: chunks.add,
+    toolCall(call) {
+      chunks.flush();
+      const seen = redactedCall(call);
+      write("agent", "tool_call", seen.title, { ...seen, raw_input: cutValue(call.raw_input) });
+      listener.toolCall(seen);
+    },
+    toolResult(call) {
+      chunks.flush();
+      const seen = redactedCall(call);
+      const { text, bytes } = cut(redact(call.output ?? ""));
+      write("tool", "tool_result", text, { id: seen.id, title: seen.title, status: seen.status, bytes });
+      listener.toolCall(seen);
+    },
+    plan(entries) {
+      const redacted = entries.map(({ content, status }) => ({ content: redact(content), status }));
+      const text = redacted.map(({ content, status }) => `[${status}] ${content}`).join("\n");
+      // Some engines send each list twice.
+      if (text === lastPlan) return;
+      lastPlan = text;
+      chunks.flush();
+      write("agent", "plan", text, { entries: redacted });
+      listener.plan(redacted);
+    },
+    report(report) {
+      chunks.flush();
+      const redacted = redactReport(report);
+      write("agent", "report", redacted.summary ?? redacted.verdict ?? "report", { ...redacted });
+      listener.report(redacted);
+    },
+    usage(data) {
+      const text = JSON.stringify(data);
+      if (text === lastUsage) return;
+      lastUsage = text;
+      write("agent", "usage", "", { ...data });
+    },
+    permission(text, data) {
+      chunks.flush();
+      write("loop", "permission", redact(text), { ...data });
+    },
+    other(what, data) {
+      write("agent", "engine", what, { update: cutValue(data) });
+    },
+    flush: chunks.flush,
+  };
+}
+
+function redactedCall(call: ToolCallState): ToolCallSeen {
+  return {
+    id: call.id,
+    title: redact(call.title),
+    kind: call.kind,
+    command: call.command === null ? null : redact(call.command),
+    paths: call.paths,
+    status: call.status,
+  };
+}
+
+function redactReport(report: Report): Report {
+  const orNull = (text: string | null): string | null => (text === null ? null : redact(text));
+  return {
+    completed: report.completed.map(redact),
+    midway: orNull(report.midway),
+    intended: report.intended.map(redact),
+    verdict: report.verdict,
+    question: orNull(report.question),
+    summary: orNull(report.summary),
+  };
+}

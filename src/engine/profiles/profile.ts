@@ -1,0 +1,45 @@
+import type { PermissionLevel, PlanEntry } from "../../run/run.ts";
+import type { Environment } from "../environment.ts";
+import type { ToolUpdate } from "../updates.ts";
+
+/** What one session of an engine is worth on another machine: its own files, opaque to everything else. */
+export interface SessionPlace {
+  /** The environment that the engine is started with: it says where the engine keeps its files. */
+  readonly env: Environment;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly session_id: string;
+  readonly cwd: string;
+}
+
+/** A file of a session: its name within the engine's own folder, and its bytes. */
+export interface SessionFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The facts in which one engine differs from the others. */
+export interface EngineProfile {
+  readonly name: string;
+  /** Environment that it is started with, beside the user's own. */
+  environment(launch: { readonly permissions: PermissionLevel; readonly base: Environment }): Environment;
+  /**
+   * Modes that hold a permission level, the one to set first. Null: the engine has no modes and asks by its nature or by
+   * its environment. An empty list: it cannot be held to that level.
+   */
+  readonly modes: Readonly<Record<PermissionLevel, readonly string[] | null>>;
+  readonly quirks: {
+    /** `session/cancel` loses the turn while the model is being waited for: the process is killed instead. */
+    readonly cancelLosesTurn?: true;
+    /** Text that it sends as a message of its own after a change of mode. */
+    readonly noise?: RegExp;
+    /** Its own files are unsafe to load in the minute in which the session was made. */
+    readonly loadMinuteGuard?: true;
+  };
+  /** The to-do list that a tool call carries, for engines that send no `plan` updates. */
+  planFrom?(update: ToolUpdate): readonly PlanEntry[] | null;
+  /** Waits or copies before a session is loaded, where the engine would lose it otherwise. */
+  beforeLoad?(place: SessionPlace): Promise<void>;
+  packSession?(place: SessionPlace): Promise<readonly SessionFile[] | null>;
+  unpackSession?(place: SessionPlace, from: { readonly cwd: string; readonly files: readonly SessionFile[] }): Promise<void>;
+}
