@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import { z } from "zod";
+import { JOURNAL_KINDS, type NewJournalEntry } from "../run/event.ts";
+import type { NewChunk } from "./backend.ts";
+import type { Codec, JournalChunksTable } from "./schema.ts";
+
+/** Entries are cut into chunks of about this many bytes, so that reading one never takes much memory. */
+const CHUNK_BYTES = 1024 * 1024;
+
+const entrySchema = z.object({
+  who: z.enum(["loop", "agent", "tool", "owner"]),
+  kind: z.enum(JOURNAL_KINDS),
+  text: z.string(),
+  iteration: z.number(),
+  at: z.string(),
+  data: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Compressed chunks of JSON lines, in order; usually one. */
+export function encodeChunks(entries: readonly NewJournalEntry[], at: string): NewChunk[] {
+  const chunks: NewChunk[] = [];
+  let lines: string[] = [];
+  let group: NewJournalEntry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const line = JSON.stringify(entry);
+    if (bytes > 0 && bytes + line.length > CHUNK_BYTES) close();
+    lines.push(line);
+    group.push(entry);
+    bytes += line.length;
+  }
+  if (lines.length > 0) close();
+  return chunks;
+
+  function close(): void {
+    chunks.push(encodeChunk(lines, group, at));
+    lines = [];
+    group = [];
+    bytes = 0;
+  }
+}
+
+function encodeChunk(lines: readonly string[], entries: readonly NewJournalEntry[], at: string): NewChunk {
+  const raw = Buffer.from(lines.join("\n"), "utf8");
+  const { codec, body } = compress(raw);
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { iteration } of entries) {
+    first = Math.min(first, iteration);
+    last = Math.max(last, iteration);
+  }
+  return {
+    count: lines.length,
+    first_iteration: first,
+    last_iteration: last,
+    raw_bytes: raw.byteLength,
+    at,
+    codec,
+    checksum: checksumOf(body),
+    body,
+  };
+}
+
+/** zstd where this Node has it (22.15 and later), else deflate; what was written says which. */
+export function compress(raw: Uint8Array): { readonly codec: Codec; readonly body: Buffer } {
+  if (typeof zlib.zstdCompressSync === "function") return { codec: "zstd", body: zlib.zstdCompressSync(raw) };
+  return { codec: "deflate", body: zlib.deflateSync(raw) };
+}
+
+const inflate = promisify(zlib.inflate);
+
+/** Throws when the bytes are damaged, or when this Node cannot read the codec. */
+export async function decompress(codec: Codec, body: Uint8Array): Promise<Buffer> {
+  if (codec === "deflate") return inflate(body);
+  if (typeof zlib.zstdDecompress !== "function") throw new Error("this Node has no zstd");
+  return promisify(zlib.zstdDecompress)(body);
+}
+
+/** The entries of a stored chunk, or null when any part of it is not what was written. */
+export async function decodeChunk(
+  chunk: Pick<JournalChunksTable, "first_n" | "last_n" | "codec" | "checksum" | "body">,
+): Promise<NewJournalEntry[] | null> {
+  if (checksumOf(chunk.body) !== chunk.checksum) return null;
+  try {
+    const lines = (await decompress(chunk.codec, chunk.body)).toString("utf8").split("\n");
+    if (lines.length !== chunk.last_n - chunk.first_n + 1) return null;
+    return lines.map((line) => toEntry(line));
+  } catch {
+    return null;
+  }
+}
+
+function toEntry(line: string): NewJournalEntry {
+  const { data, ...entry } = entrySchema.parse(JSON.parse(line));
+  return data === undefined ? entry : { ...entry, data };
+}
+
+function checksumOf(body: Uint8Array): string {
+  return createHash("sha256").update(body).digest("hex");
+}

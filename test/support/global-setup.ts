@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { stopServer } from "./postgres.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Folder of the Postgres that tests share; it is started there by the first test that needs it. */
+    postgresHome: string;
+  }
+}
+
+let home = "";
+
+export function setup(project: TestProject): void {
+  home = mkdtempSync(join(tmpdir(), "lk-pg-"));
+  project.provide("postgresHome", home);
+}
+
+export function teardown(): void {
+  stopServer(home);
+  rmSync(home, { recursive: true, force: true });
+}

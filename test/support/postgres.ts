@@ -1,0 +1,131 @@
+import { execFile, execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+
+/**
+ * A real, private Postgres for tests: its own data folder, reached by a Unix socket in it, with fsync on. It is started by the first
+ * test that asks for it and stopped by the global set-up's teardown; every test file makes databases of its own in it.
+ */
+
+const START_TIMEOUT_MS = 60_000;
+const run = promisify(execFile);
+
+interface Account {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly name: string;
+}
+
+/** URL of a new, empty database in the server whose files are in `home`; starts the server when nobody has yet. */
+export async function newDatabase(home: string): Promise<string> {
+  const server = await serverUrl(home);
+  const name = `t_${randomBytes(8).toString("hex")}`;
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query(`create database ${name}`);
+  } finally {
+    await client.end();
+  }
+  return server.replace("/postgres?", `/${name}?`);
+}
+
+/** Several test processes may ask at once: the one that makes the folder starts the server, the others wait for its URL. */
+async function serverUrl(home: string): Promise<string> {
+  const urlFile = join(home, "url");
+  const failureFile = join(home, "failure");
+  if (claimStart(home)) {
+    try {
+      const url = await startServer(home);
+      writeFileSync(`${urlFile}.new`, url);
+      renameSync(`${urlFile}.new`, urlFile);
+    } catch (error) {
+      writeFileSync(failureFile, error instanceof Error ? error.message : String(error));
+    }
+  }
+  for (let waited = 0; waited < START_TIMEOUT_MS; waited += 50) {
+    if (existsSync(urlFile)) return readFileSync(urlFile, "utf8");
+    if (existsSync(failureFile)) throw new Error(readFileSync(failureFile, "utf8"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("The Postgres for tests did not start within 60 s.");
+}
+
+function claimStart(home: string): boolean {
+  try {
+    mkdirSync(join(home, "claimed"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function startServer(home: string): Promise<string> {
+  const bin = binaryFolder();
+  const account = serverAccount();
+  const data = join(home, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (account.uid !== undefined && account.gid !== undefined) {
+    chownSync(home, account.uid, account.gid);
+    chownSync(data, account.uid, account.gid);
+  }
+  const as = { ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }), cwd: home };
+  await run(join(bin, "initdb"), ["-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], as);
+  const options = `-k ${home} -c listen_addresses= -c fsync=on -c synchronous_commit=on -c max_connections=200 -c shared_buffers=64MB`;
+  // pg_ctl returns when the server answers; the server lives on after this test process.
+  await run(join(bin, "pg_ctl"), ["-D", data, "-o", options, "-l", join(home, "log"), "-w", "-t", "50", "start"], as);
+  return `postgres://tests@localhost/postgres?host=${encodeURIComponent(home)}`;
+}
+
+/** Ends the server of `home`, if one was started. */
+export function stopServer(home: string): void {
+  const data = join(home, "data");
+  if (!existsSync(join(data, "postmaster.pid"))) return;
+  const { uid, gid } = serverAccount();
+  const as = uid === undefined ? {} : { uid, gid };
+  execFileSync(join(binaryFolder(), "pg_ctl"), ["-D", data, "-m", "immediate", "-w", "stop"], {
+    ...as,
+    cwd: home,
+    stdio: "ignore",
+  });
+}
+
+/** Postgres refuses to run as root; then it runs as an account without rights. */
+function serverAccount(): Account {
+  if (process.getuid?.() !== 0) return { name: "self" };
+  const accounts = readFileSync("/etc/passwd", "utf8").split("\n");
+  for (const name of ["postgres", "nobody"]) {
+    const [, , uid, gid] = accounts.find((line) => line.startsWith(`${name}:`))?.split(":") ?? [];
+    if (uid !== undefined && gid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error(
+    "Postgres does not run as root, and there is neither a user `postgres` nor `nobody`. Run the tests as another user.",
+  );
+}
+
+/** The folder of initdb and pg_ctl: as pg_config says, of the newest Debian package, or on the PATH. */
+function binaryFolder(): string {
+  const found = candidates().find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "pg_ctl")));
+  if (found !== undefined) return found;
+  throw new Error(
+    "The store tests need a real Postgres: initdb and pg_ctl were not found (pg_config, /usr/lib/postgresql/*/bin, PATH). " +
+      "Install it (Debian: apt-get install postgresql; macOS: brew install postgresql) and run again.",
+  );
+}
+
+function candidates(): readonly string[] {
+  const packages = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
+  const newest = packages.sort((a, b) => Number(b) - Number(a)).map((version) => `/usr/lib/postgresql/${version}/bin`);
+  return [...configured(), ...newest, ...(process.env["PATH"] ?? "").split(delimiter)];
+}
+
+function configured(): readonly string[] {
+  try {
+    return [execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim()];
+  } catch {
+    return [];
+  }
+}
