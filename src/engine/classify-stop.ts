@@ -1,61 +1,73 @@
+import type { StopReason } from "../run/stop-reason.ts";
+import { type AcpErrorSeen, OWN_FACTS, type OwnFact, type StopEvidence } from "./classify-stop-evidence.ts";
+import { type ErrorFacts, errorFacts } from "./classify-stop-facts.ts";
+import { wholeErrorLine } from "./classify-stop-line.ts";
+import { ruleHits, STOP_RULES } from "./classify-stop-rules.ts";
 import type { ClassifiedStop } from "./engine.ts";
+import { redact } from "./redact.ts";
+import { readResetTime } from "./reset-time.ts";
 
-/** An error of the prompt request (or of the connection to the engine: then without a code), as it was received. */
-export interface AcpErrorSeen {
-  readonly code: number | null;
-  readonly message: string;
-  readonly data: unknown;
-}
+export type { AcpErrorSeen, StopEvidence };
 
-/** Facts that only Loopkeeper itself can know; each decides alone, whatever the engine printed. */
-export const OWN_FACTS = {
-  stop_requested: { reason: "cancelled", source: "owner" },
-  verdict_done: { reason: "done", source: "loop" },
-  verdict_failed: { reason: "failed", source: "loop" },
-  verdict_escalated: { reason: "escalated", source: "loop" },
-  permission_unanswered: { reason: "escalated", source: "loop" },
-  iterations_spent: { reason: "max_iterations", source: "loop" },
-  budget_spent: { reason: "budget", source: "loop" },
-  nothing_changed: { reason: "no_progress", source: "loop" },
-  lease_lost: { reason: "interrupted", source: "recovery" },
-  watchdog_fired: { reason: "relay_timeout", source: "loop" },
-} as const;
-export type OwnFact = keyof typeof OWN_FACTS;
-
-/** Everything seen at the end of one turn. Null means: this channel said nothing. */
-export interface StopEvidence {
-  readonly agent_profile: string;
-  readonly acp_error: AcpErrorSeen | null;
-  readonly acp_stop_reason: string | null;
-  /** The engine process, when it ended without our doing. */
-  readonly exit: { readonly code: number | null; readonly signal: string | null; readonly stderr_tail: string } | null;
-  /** The last rate limit state that the engine told (`_claude/rateLimit`); seconds since the epoch. */
-  readonly rate_limit: { readonly status: string; readonly resets_at_epoch: number | null } | null;
-  /** The last `sessionFailure` of the turn; `warning` is a retry, `error` is final. */
-  readonly session_failure: { readonly category: string; readonly severity: string; readonly title: string } | null;
-  /** The last thread status that a codex adapter told, e.g. `idle`, `systemError`. */
-  readonly thread_status: string | null;
-  /** Text of the engine's last message (of its standard output, when it speaks no ACP). */
-  readonly last_message: string | null;
-  /** Who wrote `last_message`, when the engine tells it: its model, or the engine itself (an error put in as a message). */
-  readonly last_message_by?: "model" | "engine" | null;
-  readonly own?: OwnFact | null;
-  /** Instant of the evidence, ISO 8601. */
-  readonly seen_at: string;
-  /** IANA zone of the host that ran the engine. */
-  readonly timezone: string;
-}
-
-/** Why a turn cannot go on, or null for a normal end of turn. */
+/** Why a turn cannot go on, or null for a normal end of turn: then the loop goes on. */
 export function classifyStop(evidence: StopEvidence): ClassifiedStop | null {
-  const error = evidence.acp_error;
-  if (error === null) return null;
+  if (evidence.own != null) return ownStop(evidence.own);
+  const facts = errorFacts(evidence);
+  const rule = STOP_RULES.find((row) => ruleHits(row, evidence, facts));
+  if (rule === undefined || rule.reason === null) return null;
+  const reset = RESETS.has(rule.reason) ? resetTime(evidence, facts) : null;
   return {
-    reason: "failed",
-    source: "acp_error",
-    evidence: error.message,
-    resets_at: null,
-    resets_at_source: null,
+    reason: rule.reason,
+    source: facts.source ?? (evidence.exit === null ? "stop_reason" : "exit"),
+    evidence: rawEvidence(evidence, facts),
+    resets_at: reset?.at ?? null,
+    resets_at_source: reset === null ? null : redact(reset.source),
     question: null,
   };
+}
+
+function ownStop(fact: OwnFact): ClassifiedStop {
+  return { ...OWN_FACTS[fact], evidence: fact, resets_at: null, resets_at_source: null, question: null };
+}
+
+/** Reasons that end at an instant which somebody announces; a lost connection is simply tried again. */
+const RESETS: ReadonlySet<StopReason> = new Set(["engine_limit", "provider_credit"]);
+
+function resetTime(evidence: StopEvidence, facts: ErrorFacts): { at: string; source: string } | null {
+  const window = evidence.rate_limit?.status === "rejected" ? evidence.rate_limit : null;
+  const text = [facts.text, evidence.acp_error === null ? "" : (wholeErrorLine(evidence.last_message ?? "")?.text ?? "")].join(
+    "\n",
+  );
+  return readResetTime({
+    structured: [window, evidence.acp_error?.data, text],
+    text,
+    seen_at: evidence.seen_at,
+    timezone: evidence.timezone,
+  });
+}
+
+const LONGEST_EVIDENCE = 2000;
+
+/** The signals as they came, for people: redacted, then cut. */
+function rawEvidence(evidence: StopEvidence, facts: ErrorFacts): string {
+  const { acp_error, acp_stop_reason, exit, rate_limit, session_failure, thread_status } = evidence;
+  const parts = [
+    acp_error === null ? "" : `error ${acp_error.code ?? "without code"}: ${acp_error.message}`,
+    acp_error?.data == null ? "" : `data: ${asText(acp_error.data)}`,
+    session_failure === null ? "" : `session failure (${session_failure.category}): ${session_failure.title}`,
+    rate_limit === null ? "" : `rate limit: ${rate_limit.status}`,
+    acp_stop_reason === null ? "" : `stop reason: ${acp_stop_reason}`,
+    thread_status === null ? "" : `thread: ${thread_status}`,
+    exit === null ? "" : `exit: ${exit.signal ?? `code ${exit.code}`}; stderr: ${exit.stderr_tail.trim()}`,
+    facts.source === "text" || facts.source === "exit" ? `said: ${facts.text}` : "",
+  ];
+  return redact(parts.filter((part) => part !== "").join("\n")).slice(0, LONGEST_EVIDENCE);
+}
+
+function asText(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? "";
+  } catch {
+    return String(data);
+  }
 }
