@@ -124,6 +124,8 @@ export interface OwnedPath {
 export interface Checkpoints {
   /** The working tree that holds `path`. `repository_problem` when it is no repository, bare, or unsafe (home folder, `/`). */
   discover(path: string): Promise<Repository>;
+  /** `host/owner/name` of a remote's URL in any spelling, or null when the text is none. */
+  normaliseRemote(url: string): string | null;
   /** A revision's commit id, or null. */
   resolve(repo: Repository, revision: string): Promise<string | null>;
 

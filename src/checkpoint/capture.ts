@@ -1,0 +1,148 @@
+import { canonicalJson, sha256 } from "../run/id.ts";
+import type { CheckpointKind } from "../run/run.ts";
+import type { Captured } from "./checkpoint.ts";
+import { GitFailure } from "./git.ts";
+import { type HeadState, readHead } from "./head.ts";
+import { withPrivateLock } from "./lock.ts";
+import { operationOf, stateKey } from "./op-state.ts";
+import { lastSchema, readState, resetPrivateState, STATE_FILES, writeState } from "./private-state.ts";
+import { writeCheckpoint } from "./record.ts";
+import { checkpointRef } from "./refs.ts";
+import type { RepoGit } from "./repo-git.ts";
+import { extendSnapshot, type Snapshot, takeSnapshot } from "./snapshot.ts";
+
+export interface CaptureInput {
+  readonly run_id: string;
+  readonly id: string;
+  readonly kind: CheckpointKind;
+  readonly thorough?: boolean;
+  /** Paths that are captured whatever their size and whether ignored or not. */
+  readonly force?: readonly string[];
+}
+
+const TRIES = 3;
+
+/** Takes the private lock, saves the working tree and puts a hidden ref on it. */
+export function capture(git: RepoGit, input: CaptureInput): Promise<Captured> {
+  return withPrivateLock(git.private_dir, async () => (await captureLocked(git, input)).captured);
+}
+
+/** As `capture`, for a caller that holds the private lock; also gives the snapshot behind it. */
+export async function captureLocked(git: RepoGit, input: CaptureInput): Promise<{ captured: Captured; snapshot: Snapshot }> {
+  const ref = checkpointRef(input.run_id, input.id);
+  return withRepair(git, async () => {
+    const plain = await takeSnapshot(git, { thorough: input.thorough ?? false });
+    const forced = input.force ?? [];
+    const snapshot = forced.length > 0 ? await extendSnapshot(git, plain, forced) : plain;
+    const head = await readHead(git);
+    const { commit, files, bytes, fresh } = await commitFor(git, snapshot, head, input);
+    await git.run(["update-ref", "--stdin"], {
+      input: `create ${ref} ${commit}\n`,
+      config: ["core.fsync=reference,loose-object"],
+    });
+    if (fresh || input.thorough) await verifyConnected(git, commit, ref);
+    const operation = await operationOf(git.repo.git_dir);
+    const { tree, skipped, user } = snapshot;
+    const captured: Captured = {
+      id: input.id,
+      ref,
+      commit,
+      tree,
+      index_tree: user.index_tree,
+      head: head.head,
+      branch: head.branch,
+      files,
+      bytes,
+      skipped,
+      operation,
+    };
+    return { captured, snapshot };
+  });
+}
+
+/** A snapshot without a ref, to compare with. The caller holds the private lock. */
+export function probeLocked(git: RepoGit, force: readonly string[] = []): Promise<Snapshot> {
+  return withRepair(git, async () => {
+    const plain = await takeSnapshot(git);
+    return force.length > 0 ? extendSnapshot(git, plain, force) : plain;
+  });
+}
+
+export function probe(git: RepoGit): Promise<Snapshot> {
+  return withPrivateLock(git.private_dir, () => probeLocked(git));
+}
+
+/** When nothing that a checkpoint holds has changed, the last commit serves again and only a ref is written. */
+async function commitFor(
+  git: RepoGit,
+  snapshot: Snapshot,
+  head: HeadState,
+  input: CaptureInput,
+): Promise<{ commit: string; files: number; bytes: number; fresh: boolean }> {
+  const key = sha256(
+    canonicalJson({
+      tree: snapshot.tree,
+      index_tree: snapshot.user.index_tree,
+      special: snapshot.user.special,
+      sidecar: snapshot.sidecar,
+      skipped: snapshot.skipped,
+      head,
+      state: await stateKey(git.repo.git_dir),
+    }),
+  );
+  const last = await readState(git.private_dir, STATE_FILES.last, lastSchema);
+  if (last !== null && last.key === key) return { ...last, fresh: false };
+  const { commit, meta } = await writeCheckpoint(git, snapshot, head, input);
+  const { files, bytes } = meta;
+  await writeState(git.private_dir, STATE_FILES.last, { key, commit, files, bytes });
+  return { commit, files, bytes, fresh: true };
+}
+
+/**
+ * A private index is no root for `git gc`: objects it names can be gone. Then a new index is made from the user's and the
+ * work is done again. A tree that changes while it is read is simply read again.
+ */
+async function withRepair<T>(git: RepoGit, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES || !isRepairable(error)) throw error;
+      await resetPrivateState(git.private_dir);
+    }
+  }
+}
+
+function isRepairable(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  return error instanceof GitFailure && error.code === null && !error.stderr.includes("reference already exists");
+}
+
+/** Fails when an object of the checkpoint is missing, after taking the ref away again. */
+async function verifyConnected(git: RepoGit, commit: string, ref: string): Promise<void> {
+  try {
+    await walkObjects(git, commit);
+  } catch (error) {
+    await git.run(["update-ref", "-d", ref]);
+    throw error;
+  }
+}
+
+/** Walks what the checkpoint adds to the commit it stands on. */
+async function walkObjects(git: RepoGit, commit: string): Promise<void> {
+  const parents = (await git.run(["rev-list", "--parents", "-n", "1", commit])).text.split(" ").slice(1);
+  // Two parents: HEAD and the index commit. One: the checkpoint was taken before the first commit.
+  const base = parents.length === 2 ? parents[0] : undefined;
+  await git.run(["rev-list", "--objects", "--quiet", commit, ...(base === undefined ? [] : ["--not", base])]);
+}
+
+/** True when every object of the checkpoint is there. */
+export async function isConnected(git: RepoGit, commit: string): Promise<boolean> {
+  try {
+    await walkObjects(git, commit);
+    return true;
+  } catch (error) {
+    if (error instanceof GitFailure) return false;
+    throw error;
+  }
+}

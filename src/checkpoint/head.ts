@@ -1,0 +1,39 @@
+import type { RepoGit } from "./repo-git.ts";
+
+/** Where a working tree stands. */
+export interface HeadState {
+  readonly head: string | null;
+  /** Full ref name, or null when detached. */
+  readonly branch: string | null;
+  /** Commit of the remote-tracking ref of the branch, or null. */
+  readonly upstream: string | null;
+}
+
+export async function readHead(git: RepoGit): Promise<HeadState> {
+  const [head, branch] = await Promise.all([commitOf(git, "HEAD"), readBranch(git)]);
+  const upstream = branch === null ? null : await trackingOf(git, branch);
+  return { head, branch, upstream };
+}
+
+export async function readBranch(git: RepoGit): Promise<string | null> {
+  const answer = await git.run(["symbolic-ref", "-q", "HEAD"], { ok: [0, 1, 128] });
+  return answer.code === 0 ? answer.text : null;
+}
+
+/** The commit of a revision, or null. */
+export async function commitOf(git: RepoGit, revision: string): Promise<string | null> {
+  const answer = await git.run(["rev-parse", "-q", "--verify", "--end-of-options", `${revision}^{commit}`], { ok: [0, 1, 128] });
+  return answer.code === 0 && answer.text !== "" ? answer.text : null;
+}
+
+/** The last known commit of a branch at the run's remote. */
+export async function trackingOf(git: RepoGit, branch: string): Promise<string | null> {
+  const { remote_name } = git.repo;
+  if (remote_name === null) return null;
+  return commitOf(git, `refs/remotes/${remote_name}/${branch.replace(/^refs\/heads\//, "")}`);
+}
+
+/** A branch name in full: callers may keep the short one. */
+export function fullBranch(name: string): string {
+  return name.startsWith("refs/") ? name : `refs/heads/${name}`;
+}

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import type { SkippedPath } from "../run/run.ts";
+import type { RepoGit } from "./repo-git.ts";
+
+/** What a checkpoint keeps beside its two trees, stored as `loopkeeper.json` in the third commit of the checkpoint. */
+export const metaSchema = z.object({
+  v: z.literal(1),
+  kind: z.string(),
+  run_id: z.string(),
+  id: z.string(),
+  at: z.string(),
+  head: z.string().nullable(),
+  branch: z.string().nullable(),
+  tree: z.string(),
+  index_tree: z.string(),
+  operation: z.string().nullable(),
+  /** Where the remote-tracking ref of the branch stood. */
+  upstream: z.string().nullable(),
+  files: z.number(),
+  bytes: z.number(),
+  flags: z.array(z.object({ path: z.string(), assume: z.boolean(), skip: z.boolean(), intent: z.boolean() })),
+  unmerged: z.array(z.object({ path: z.string(), mode: z.string(), oid: z.string(), stage: z.number() })),
+  /** Exact bytes of converted files, by blob id. */
+  raw: z.array(z.tuple([z.string(), z.string()])),
+  /** Permission bits other than 644 and 755. */
+  modes: z.array(z.tuple([z.string(), z.number()])),
+  /** State files of an operation under way: name in the git directory and blob id. */
+  state: z.array(z.tuple([z.string(), z.string()])),
+  skipped: z.array(
+    z.object({
+      path: z.string(),
+      bytes: z.number(),
+      why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository"]),
+    }),
+  ),
+});
+export type Meta = z.infer<typeof metaSchema>;
+
+export const META_NAME = "loopkeeper.json";
+
+/** Where the meta commit hangs: beneath the second parent, or beneath the first for a checkpoint without a HEAD. */
+const PLACES = ["^2^2", "^1^1"] as const;
+
+/** Null when the commit is no checkpoint, or its objects are gone. */
+export async function readMeta(git: RepoGit, commit: string): Promise<Meta | null> {
+  for (const place of PLACES) {
+    const found = await git.run(["cat-file", "blob", `${commit}${place}:${META_NAME}`], { ok: [0, 1, 128] });
+    const meta = found.code === 0 ? parseMeta(found.bytes) : null;
+    if (meta !== null) return meta;
+  }
+  return null;
+}
+
+/** Metas of many checkpoints with one git call; what cannot be read is left out. */
+export async function readMetas(git: RepoGit, commits: readonly string[]): Promise<Meta[]> {
+  if (commits.length === 0) return [];
+  const input = commits.flatMap((commit) => PLACES.map((place) => `${commit}${place}:${META_NAME}\n`)).join("");
+  const { bytes } = await git.run(["cat-file", "--batch"], { input });
+  const metas: Meta[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf(10, at);
+    const header = bytes.toString("latin1", at, end);
+    at = end + 1;
+    const size = / blob (\d+)$/.exec(header)?.[1];
+    if (size === undefined) continue;
+    const meta = parseMeta(bytes.subarray(at, at + Number(size)));
+    if (meta !== null) metas.push(meta);
+    at += Number(size) + 1;
+  }
+  return metas;
+}
+
+function parseMeta(bytes: Buffer): Meta | null {
+  try {
+    return metaSchema.parse(JSON.parse(bytes.toString("utf8")));
+  } catch {
+    return null;
+  }
+}
+
+export function skippedOf(meta: Meta): readonly SkippedPath[] {
+  return meta.skipped;
+}
