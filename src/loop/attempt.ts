@@ -2,6 +2,7 @@ import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { AgentSpec, Engine, EngineListener, EngineStart, ToolCallSeen } from "../engine/engine.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { loadOwned, type Owned } from "../resume/ownership.ts";
+import { allowedOnce } from "../resume/permission-answer.ts";
 import { repositoryState } from "../resume/repository-state.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -208,7 +209,7 @@ export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, re
       permissions: run.settings.permissions,
       allow: [...run.settings.allow, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
       allowed_commands: run.settings.allowed_commands,
-      allow_once: await allowedOnce(drive),
+      allow_once: await commandAllowedOnce(drive),
       model: run.model,
       mode: run.mode,
       silence_s: run.settings.silence_s,
@@ -222,14 +223,11 @@ export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, re
 }
 
 /** The command of an undelivered "allow once" answer. */
-async function allowedOnce(drive: Drive): Promise<string | null> {
+async function commandAllowedOnce(drive: Drive): Promise<string | null> {
   const waiting = await drive.ctx.store.instructions(drive.run.run_id, "undelivered");
-  const answer = waiting.find((entry) => entry.kind === "permission" && entry.text.startsWith(ALLOW_ONCE_PREFIX));
-  return answer === undefined ? null : answer.text.slice(ALLOW_ONCE_PREFIX.length);
+  const answers = waiting.filter((entry) => entry.kind === "permission").map((entry) => allowedOnce(entry.text));
+  return answers.find((command) => command !== null) ?? null;
 }
-
-/** How a permission answer is worded to the engine; the command follows literally. */
-export const ALLOW_ONCE_PREFIX = "The owner allows this once: ";
 
 function listener(drive: Drive, sink: Sink): EngineListener {
   const touched = (): void => {

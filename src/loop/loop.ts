@@ -1,5 +1,6 @@
 import { now } from "../run/clock.ts";
 import { LeaseLostError, messageOf } from "../run/errors.ts";
+import { iterationsLeft } from "../run/grant.ts";
 import type { RunRecord, StepRecord } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import { type Attempt, openAttempt } from "./attempt.ts";
@@ -88,7 +89,8 @@ async function runStep(drive: Drive, step: StepRecord): Promise<StepEnd> {
         await attempt.engine.stop();
         return await endStep(drive, step, attempt, decision);
       }
-      if (decision.kind === "stop") throw new StopRun(decision.stop, decision.ceiling);
+      if (decision.kind === "stop" && !(await grantedMeanwhile(drive, decision.stop)))
+        throw new StopRun(decision.stop, decision.ceiling);
       await stopAfterIteration(drive);
     }
   } catch (error) {
@@ -164,6 +166,15 @@ function breakOffIfAsked(drive: Drive): void {
 function stopAtCeiling(drive: Drive, step: StepRecord, attempt: Attempt | null): void {
   const decision = ceilings(drive.run, step, attempt ?? { entry_key: "", keys: [] });
   if (decision.kind === "stop") throw new StopRun(decision.stop, decision.ceiling);
+}
+
+/** A grant that came while the last iteration was being recorded counts: the run goes on. */
+async function grantedMeanwhile(drive: Drive, stop: ReturnType<typeof loopStop>): Promise<boolean> {
+  if (stop.reason !== "max_iterations") return false;
+  const seen = await drive.ctx.store.run(drive.run.run_id, drive.run.owner);
+  if (seen === null || iterationsLeft(seen) === 0 || seen.max_iterations === drive.run.max_iterations) return false;
+  drive.run = seen;
+  return true;
 }
 
 /** `run_stop` with `after_iteration` is looked at between two iterations only. */

@@ -1,4 +1,5 @@
 import type { Drift } from "../checkpoint/checkpoint.ts";
+import { driftSinceStop } from "../resume/explain.ts";
 import type { NoteFacts } from "../resume/note.ts";
 import { messageOf } from "../run/errors.ts";
 import type { AttemptRecord, StopRecord } from "../run/run.ts";
@@ -21,27 +22,10 @@ export async function noteFacts(drive: Drive, record: AttemptRecord): Promise<No
 }
 
 async function driftSince(drive: Drive, stop: StopRecord): Promise<Drift | null> {
-  const { run } = drive;
-  const { store, checkpoints } = drive.ctx;
-  const checkpoint =
-    stop.uncommitted?.checkpoint == null ? null : await store.checkpoint(run.run_id, stop.uncommitted.checkpoint);
-  if (checkpoint?.commit == null || checkpoint.tree === null) return null;
-  const own = (await store.acts(run.run_id, 500))
-    .filter((act) => act.kind === "commit")
-    .flatMap((act) => (act.ref === null ? [] : [act.ref]));
   try {
-    return await checkpoints.drift({
-      repo_path: run.repo_path,
-      workspace_path: run.workspace_path,
-      run_id: run.run_id,
-      branch: run.branch,
-      checkpoint: { commit: checkpoint.commit, tree: checkpoint.tree, head: checkpoint.head, branch: checkpoint.branch },
-      base_branch: null,
-      own_commits: own,
-      remote: drive.ctx.settings.fetch_remote,
-    });
+    return await driftSinceStop(drive.ctx, drive.run, stop, drive.ctx.settings.fetch_remote);
   } catch (error) {
-    drive.ctx.log("warn", "drift could not be looked at", { run_id: run.run_id, error: messageOf(error) });
+    drive.ctx.log("warn", "drift could not be looked at", { run_id: drive.run.run_id, error: messageOf(error) });
     return null;
   }
 }

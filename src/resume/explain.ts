@@ -1,0 +1,354 @@
+import type { Checkpoints, Drift } from "../checkpoint/checkpoint.ts";
+import type { Act } from "../run/act.ts";
+import type { Grant } from "../run/grant.ts";
+import type {
+  AttemptRecord,
+  CheckpointRecord,
+  InstructionRecord,
+  IterationRecord,
+  RunRecord,
+  StepRecord,
+  StopRecord,
+  VerifyRecord,
+} from "../run/run.ts";
+import type { StopReason } from "../run/stop-reason.ts";
+import type { Store } from "../store/store.ts";
+import { headline, oneLine } from "./headline.ts";
+
+/** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
+
+/** Everything the account is made of. */
+export interface StopSnapshot {
+  readonly run: RunRecord;
+  readonly stop: StopRecord;
+  readonly steps: readonly StepRecord[];
+  readonly attempts: readonly AttemptRecord[];
+  /** Newest first. */
+  readonly iterations: readonly IterationRecord[];
+  readonly acts: readonly Act[];
+  readonly grants: readonly Grant[];
+  readonly checkpoints: readonly CheckpointRecord[];
+  readonly verify: readonly VerifyRecord[];
+  readonly undelivered: readonly InstructionRecord[];
+  readonly journal: { readonly total: number; readonly gaps: readonly string[] };
+  readonly has_session_copy: boolean;
+  readonly drift: Drift | null;
+}
+
+interface Deps {
+  readonly store: Store;
+  readonly checkpoints: Pick<Checkpoints, "drift" | "discover" | "isPresent">;
+}
+
+export async function loadStop(
+  deps: Deps,
+  run: RunRecord,
+  stop: StopRecord,
+  options: { readonly remote: boolean },
+): Promise<StopSnapshot> {
+  const { store } = deps;
+  const id = run.run_id;
+  const [steps, attempts, iterations, acts, grants, checkpoints, verify, undelivered, journal, session] = await Promise.all([
+    store.steps(id),
+    store.attempts(id),
+    store.iterations(id, 200),
+    store.acts(id, 50),
+    store.grants(id),
+    store.checkpoints(id, 20),
+    store.lastVerify(id),
+    store.instructions(id, "undelivered"),
+    store.journal(id, { limit: 1 }),
+    store.runArtifacts(id, "session"),
+  ]);
+  const present = await checkPresence(deps, run, checkpoints);
+  const drift = await driftSinceStop(deps, run, stop, options.remote);
+  return {
+    run,
+    stop,
+    steps,
+    attempts,
+    iterations,
+    acts,
+    grants,
+    checkpoints: present,
+    verify,
+    undelivered,
+    journal: { total: journal.total, gaps: journal.gaps },
+    has_session_copy: session !== null,
+    drift,
+  };
+}
+
+/** A checkpoint whose objects are gone is shown as lost, never offered. */
+async function checkPresence(
+  deps: Deps,
+  run: RunRecord,
+  checkpoints: readonly CheckpointRecord[],
+): Promise<readonly CheckpointRecord[]> {
+  try {
+    const repo = await deps.checkpoints.discover(run.repo_path);
+    return await Promise.all(
+      checkpoints.map(async (checkpoint) => {
+        if (checkpoint.commit === null || checkpoint.state !== "present") return checkpoint;
+        return (await deps.checkpoints.isPresent(repo, checkpoint.commit))
+          ? checkpoint
+          : { ...checkpoint, state: "lost" as const };
+      }),
+    );
+  } catch {
+    return checkpoints;
+  }
+}
+
+/** What changed in the repository since the stop; null when there is no stop checkpoint to compare with. */
+export async function driftSinceStop(
+  deps: { readonly store: Pick<Store, "checkpoint" | "acts">; readonly checkpoints: Pick<Checkpoints, "drift"> },
+  run: RunRecord,
+  stop: StopRecord,
+  remote: boolean,
+): Promise<Drift | null> {
+  const id = stop.uncommitted?.checkpoint;
+  const checkpoint = id == null ? null : await deps.store.checkpoint(run.run_id, id);
+  if (checkpoint?.commit == null || checkpoint.tree === null) return null;
+  const own = (await deps.store.acts(run.run_id, 500))
+    .filter((act) => act.kind === "commit")
+    .flatMap((act) => (act.ref === null ? [] : [act.ref]));
+  return deps.checkpoints.drift({
+    repo_path: run.repo_path,
+    workspace_path: run.workspace_path,
+    run_id: run.run_id,
+    branch: run.branch,
+    checkpoint: { commit: checkpoint.commit, tree: checkpoint.tree, head: checkpoint.head, branch: checkpoint.branch },
+    base_branch: null,
+    own_commits: own,
+    remote,
+  });
+}
+
+export interface Item {
+  what: string;
+  source: "observed" | "reported";
+}
+
+const LISTED = 12;
+
+/** The explanation as callers see it. */
+export function explain(snapshot: StopSnapshot) {
+  const { run, stop } = snapshot;
+  return {
+    headline: headline(run, stop),
+    cause: {
+      stop_reason: stop.reason,
+      step: stop.step,
+      iteration: stop.iteration,
+      max_iterations: run.max_iterations,
+      resets_at: stop.resets_at,
+      source: stop.source,
+      evidence: oneLine(stop.evidence, 400),
+    },
+    completed: completed(snapshot),
+    midway: midway(snapshot),
+    intended: intended(snapshot),
+    acts: {
+      landed: snapshot.acts
+        .filter((act) => act.status === "landed")
+        .slice(-LISTED)
+        .map(actView),
+      unobserved: snapshot.acts
+        .filter((act) => act.status === "unobserved")
+        .slice(-LISTED)
+        .map(actView),
+    },
+    uncommitted: uncommittedView(stop),
+    verify: snapshot.verify
+      .slice(0, 10)
+      .map((result) => ({ ...result, command: oneLine(result.command, 120), tail: result.tail.slice(-300) })),
+    drift: driftView(snapshot.drift),
+    undelivered_instructions: snapshot.undelivered
+      .filter((entry) => entry.kind === "instructions")
+      .slice(0, 5)
+      .map((entry) => oneLine(entry.text, 200)),
+    spans: spans(snapshot),
+    checkpoints: snapshot.checkpoints
+      .slice(0, 10)
+      .map(({ id, kind, iteration, at, files, bytes, state }) => ({ id, kind, iteration, at, files, bytes, state })),
+    grants: snapshot.grants.slice(-10).map(({ at, iterations }) => ({ at, iterations })),
+    context: {
+      engine_session: engineSession(snapshot),
+      transcript_events: snapshot.journal.total,
+      gaps: [...snapshot.journal.gaps, ...stop.gaps, ...skippedGaps(snapshot)].slice(0, 8).map((gap) => oneLine(gap, 200)),
+    },
+  };
+}
+
+const observed = (what: string): Item => ({ what, source: "observed" });
+const reported = (what: string): Item => ({ what: oneLine(what, 200), source: "reported" });
+
+function completed(snapshot: StopSnapshot): Item[] {
+  const { run, steps, verify } = snapshot;
+  const commits = snapshot.acts.filter((act) => act.kind === "commit" && act.status === "landed");
+  const many = steps.length > 1;
+  return [
+    ...steps
+      .filter((step) => step.state === "succeeded" && (many || run.state === "done"))
+      .map((step) => observed(`step ${step.step} succeeded`)),
+    ...(commits.length > 0
+      ? [
+          observed(
+            `${commits.length} ${commits.length === 1 ? "commit" : "commits"} on ${run.branch ?? "a detached HEAD"}, the last "${oneLine(commits.at(-1)?.what ?? "", 100)}"`,
+          ),
+        ]
+      : []),
+    ...verify
+      .filter((result) => result.exit_code === 0)
+      .slice(0, 5)
+      .map((result) => observed(`check passes: ${oneLine(result.command, 120)} (iteration ${result.iteration})`)),
+    ...(run.report?.completed ?? []).map(reported),
+    ...run.plan.filter((entry) => entry.status === "completed").map((entry) => reported(entry.content)),
+  ].slice(0, LISTED);
+}
+
+function midway(snapshot: StopSnapshot): Item[] {
+  const { run, stop, verify, iterations } = snapshot;
+  const left = stop.uncommitted;
+  const [last] = iterations;
+  if (run.state === "done")
+    return left === null || left.total_files === 0
+      ? []
+      : [
+          observed(
+            filesLeft(
+              left.total_files,
+              left.added,
+              left.removed,
+              left.files.map((file) => file.path),
+            ),
+          ),
+        ];
+  return [
+    ...(last?.finished === false ? [observed(`iteration ${last.number} was begun at ${last.started_at} and cut off`)] : []),
+    ...stop.open_tool_calls.slice(0, 4).map((call) => observed(`under way, its end never seen: ${oneLine(call, 160)}`)),
+    ...(left !== null && left.total_files > 0
+      ? [
+          observed(
+            filesLeft(
+              left.total_files,
+              left.added,
+              left.removed,
+              left.files.map((file) => file.path),
+            ),
+          ),
+        ]
+      : []),
+    ...verify
+      .filter((result) => result.exit_code !== 0)
+      .slice(0, 5)
+      .map((result) =>
+        observed(
+          `check fails: ${oneLine(result.command, 120)} (exit ${result.exit_code ?? "none"}, iteration ${result.iteration})`,
+        ),
+      ),
+    ...(run.report?.midway == null ? [] : [reported(run.report.midway)]),
+    ...run.plan.filter((entry) => entry.status === "in_progress").map((entry) => reported(entry.content)),
+  ].slice(0, LISTED);
+}
+
+function filesLeft(total: number, added: number, removed: number, paths: readonly string[]): string {
+  const named = paths
+    .slice(0, 5)
+    .map((path) => oneLine(path, 80))
+    .join(", ");
+  return `${total} uncommitted ${total === 1 ? "file" : "files"} (+${added} -${removed}): ${named}${total > 5 ? ", …" : ""}`;
+}
+
+function intended(snapshot: StopSnapshot): Item[] {
+  const { run, steps } = snapshot;
+  if (run.state === "done") return [];
+  return [
+    ...(run.report?.intended ?? []).map(reported),
+    ...run.plan.filter((entry) => entry.status === "pending").map((entry) => reported(entry.content)),
+    ...(steps.length > 1
+      ? steps
+          .filter((step) => step.state === "pending" || step.state === "unreachable")
+          .map((step) => observed(`step ${step.step} was not begun (${step.state})`))
+      : []),
+  ].slice(0, LISTED);
+}
+
+function actView(act: Act) {
+  return { kind: act.kind, what: oneLine(act.what, 160), ref: act.ref, iteration: act.iteration, at: act.at };
+}
+
+function uncommittedView(stop: StopRecord) {
+  const left = stop.uncommitted;
+  if (left === null) return { total_files: 0, added: 0, removed: 0, truncated: true, checkpoint: null, files: [] };
+  const files = left.files
+    .slice(0, 15)
+    .map((file) => ({ ...file, path: file.path.length <= 160 ? file.path : `${file.path.slice(0, 159)}…` }));
+  return { ...left, truncated: left.truncated || files.length < left.total_files, files };
+}
+
+export function driftView(drift: Drift | null) {
+  if (drift === null) {
+    return {
+      head_moved: null,
+      branch_moved: null,
+      workspace_missing: false,
+      branch: { local: null, remote: null, remote_checked: false, merged: null },
+      files_changed: [],
+      commits_by_others: [],
+      operation_in_progress: null,
+    };
+  }
+  return {
+    head_moved: drift.head_moved,
+    branch_moved: drift.branch_moved,
+    workspace_missing: drift.workspace_missing,
+    branch: drift.branch,
+    files_changed: drift.files_changed.slice(0, 15).map((path) => oneLine(path, 160)),
+    commits_by_others: drift.commits_by_others
+      .slice(0, 8)
+      .map((commit) => ({ sha: commit.sha, author: oneLine(commit.author, 60), subject: oneLine(commit.subject, 100) })),
+    operation_in_progress: drift.operation_in_progress,
+  };
+}
+
+/** The run's life from stop to stop. Attempts of steps that succeeded do not end a span. */
+function spans(snapshot: StopSnapshot) {
+  const { run, attempts, iterations } = snapshot;
+  const list: { from_iteration: number; to_iteration: number; ended_by: StopReason; unfinished: boolean }[] = [];
+  let from = 1;
+  const ended = attempts
+    .filter((attempt) => attempt.ended_by !== null && attempt.ended_by !== "done")
+    .toSorted((a, b) => (a.opened_at < b.opened_at ? -1 : 1));
+  for (const [index, attempt] of ended.entries()) {
+    const next = ended[index + 1];
+    const to = next?.opened_at_iteration ?? run.iteration;
+    if (attempt.ended_by === null) continue;
+    list.push({
+      from_iteration: from,
+      to_iteration: to,
+      ended_by: attempt.ended_by,
+      unfinished: iterations.some(
+        (iteration) => !iteration.finished && iteration.step === attempt.step && iteration.attempt === attempt.attempt,
+      ),
+    });
+    from = to + 1;
+  }
+  if (run.state === "done") list.push({ from_iteration: from, to_iteration: run.iteration, ended_by: "done", unfinished: false });
+  else if (list.length === 0 && run.stop_reason !== null)
+    list.push({ from_iteration: from, to_iteration: run.iteration, ended_by: run.stop_reason, unfinished: false });
+  return list.slice(-10);
+}
+
+function engineSession(snapshot: StopSnapshot): "available" | "portable_copy" | "lost" {
+  if (snapshot.attempts.some((attempt) => attempt.engine_session !== null)) return "available";
+  return snapshot.has_session_copy ? "portable_copy" : "lost";
+}
+
+function skippedGaps(snapshot: StopSnapshot): string[] {
+  const stopCheckpoint = snapshot.checkpoints.find((checkpoint) => checkpoint.kind === "stop");
+  return (stopCheckpoint?.skipped ?? [])
+    .slice(0, 5)
+    .map((skipped) => `not in the checkpoint: ${skipped.path} (${skipped.why}, ${skipped.bytes} bytes)`);
+}

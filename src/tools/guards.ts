@@ -1,0 +1,21 @@
+import type { Refusal } from "../resume/gate.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import type { RunRecord } from "../run/run.ts";
+
+/** Checks that several writing tools make before they change anything. */
+
+export function refuseIf(refused: Refusal | null): void {
+  if (refused === null) return;
+  throw new LoopkeeperError(
+    refused.code,
+    refused.code === "already_running" ? refused.message : `${refused.word}: ${refused.message}`,
+  );
+}
+
+export function checkRevision(run: RunRecord, expected: number | undefined): void {
+  if (expected === undefined || expected === run.revision) return;
+  throw new LoopkeeperError(
+    "revision_conflict",
+    `run ${run.run_id} is at revision ${run.revision}, not ${expected}: it moved since you looked. Look at run_status, then call again with expected_revision ${run.revision} if you still want it.`,
+  );
+}

@@ -1,0 +1,172 @@
+import { join, resolve } from "node:path";
+import type { Drift, Repository, RestoreResult } from "../checkpoint/checkpoint.ts";
+import { driftSinceStop, driftView } from "../resume/explain.ts";
+import type { GateFacts } from "../resume/gate.ts";
+import { handoffNote, nativeNote } from "../resume/note.ts";
+import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { shortId } from "../run/id.ts";
+import type { AttemptRecord, CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
+import type { ToolContext } from "./context.ts";
+import type { ResumeArgs } from "./run-resume.ts";
+
+/** Everything that is looked at before a run is reopened; nothing is changed by looking. */
+export interface Prepared {
+  readonly attempts: readonly AttemptRecord[];
+  readonly step: string | null;
+  /** Number of the attempt that will be opened; 0 when the run had not begun any. */
+  readonly attempt: number;
+  readonly session: string | null;
+  readonly note: string;
+  readonly drift: Readonly<Record<string, unknown>>;
+  readonly restore: RunRestore | null;
+  /** New paths of the run when its repository is found elsewhere. */
+  readonly place: { readonly repo_path: string; readonly repo_common_dir: string; readonly workspace_path: string } | null;
+  apply(): Promise<RestoreResult>;
+}
+
+export async function prepareResume(
+  ctx: ToolContext,
+  facts: GateFacts,
+  args: ResumeArgs,
+  from: "stop" | "entry",
+): Promise<Prepared> {
+  const { run } = facts;
+  const { stop } = run;
+  if (stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded.`);
+  const place = await findRepository(ctx, run, args.repo);
+  const drift = await driftSinceStop(ctx, place === null ? run : { ...run, ...place }, stop, ctx.settings.fetch_remote);
+  checkDrift(run, drift, args);
+  const attempts = await ctx.store.attempts(run.run_id);
+  const last = attempts.at(-1) ?? null;
+  const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
+  const [acts, iterations] = await Promise.all([ctx.store.acts(run.run_id, 50), ctx.store.iterations(run.run_id, 1)]);
+  const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false };
+  const session = last?.engine_session ?? null;
+  return {
+    attempts,
+    step: last?.step ?? null,
+    attempt: last === null ? 0 : last.attempt + 1,
+    session,
+    note:
+      from === "stop" && session !== null
+        ? nativeNote(noteFacts)
+        : handoffNote(noteFacts, from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded"),
+    drift: driftView(drift),
+    restore,
+    place,
+    apply: () => {
+      if (restore === null) throw new Error("there is no restore to apply");
+      return applyRunRestore(ctx, run, restore);
+    },
+  };
+}
+
+/** The repository: where `repo` says, else where it was, else where the caller is - and it must be the same one. */
+async function findRepository(ctx: ToolContext, run: RunRecord, repo: string | undefined): Promise<Prepared["place"]> {
+  const candidates = repo === undefined ? [run.repo_path, ctx.cwd] : [resolve(ctx.cwd, repo)];
+  for (const candidate of candidates) {
+    const found = await discoverOrNull(ctx, candidate);
+    if (found === null) continue;
+    if (found.common_dir === run.repo_common_dir) return null;
+    if (!sameRepository(found, run)) continue;
+    const workspace = run.workspace_kind === "in_place" ? found.top : join(ctx.settings.workspaces, shortId(run.run_id));
+    return { repo_path: found.top, repo_common_dir: found.common_dir, workspace_path: workspace };
+  }
+  const wanted =
+    run.repo_remote === null
+      ? `the repository with root commit ${run.root_commit ?? "unknown"}`
+      : `a clone of ${run.repo_remote}`;
+  throw new LoopkeeperError(
+    "repository_problem",
+    `the run's repository was at ${run.repo_path} and is not there; give \`repo\`: the path of ${wanted} on this machine.`,
+  );
+}
+
+async function discoverOrNull(ctx: ToolContext, path: string): Promise<Repository | null> {
+  try {
+    return await ctx.checkpoints.discover(path);
+  } catch (error) {
+    if (error instanceof LoopkeeperError) return null;
+    throw error;
+  }
+}
+
+function sameRepository(found: Repository, run: RunRecord): boolean {
+  if (run.repo_remote !== null && found.remote === run.repo_remote) return true;
+  return run.root_commit !== null && found.root_commit === run.root_commit;
+}
+
+function checkDrift(run: RunRecord, drift: Drift | null, args: ResumeArgs): void {
+  if (drift === null) return;
+  const remoteGone = drift.branch.remote?.deleted === true;
+  if ((drift.branch.merged !== null || remoteGone) && args.on_drift === undefined) {
+    const what =
+      drift.branch.merged === null
+        ? "its branch was deleted at the remote"
+        : `its branch was merged into ${drift.branch.merged.into}`;
+    throw new LoopkeeperError(
+      "not_allowed",
+      `drift: ${what}. Say on_drift: "keep" to go on all the same; a new run on a fresh base (coding_loop_start) is usually right.`,
+    );
+  }
+  const moved =
+    drift.head_moved === true || drift.branch_moved === true || drift.files_changed.length > 0 || drift.workspace_missing;
+  if (args.on_drift === "refuse" && moved) {
+    const what = [
+      ...drift.commits_by_others.map((commit) => `commit ${commit.sha.slice(0, 10)} by ${commit.author}`),
+      ...drift.files_changed.slice(0, 10),
+    ];
+    throw new LoopkeeperError(
+      "not_allowed",
+      `drift: the repository changed since the stop (${what.join(", ") || "the branch or the workspace moved"}). Say on_drift: "keep" or "restore"; run_explain_stop shows the changes.`,
+    );
+  }
+  if (args.on_drift === "restore" && drift.operation_in_progress !== null) {
+    throw new LoopkeeperError(
+      "not_allowed",
+      `operation_in_progress: a ${drift.operation_in_progress} is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, or say on_drift: "keep".`,
+    );
+  }
+}
+
+/** The restore that the call asks for: the step's entry, or the stop as it was; null when the tree stays as it is. */
+async function wantedRestore(
+  ctx: ToolContext,
+  run: RunRecord,
+  stop: StopRecord,
+  input: {
+    readonly from: "stop" | "entry";
+    readonly args: ResumeArgs;
+    readonly attempts: readonly AttemptRecord[];
+    readonly drift: Drift | null;
+  },
+): Promise<RunRestore | null> {
+  // A missing worktree is rebuilt whole by the driver; there is nothing to compose with.
+  if (input.drift?.workspace_missing === true) return null;
+  const target = await targetOf(ctx, run, stop, input);
+  if (target === null) return null;
+  const force = input.args.on_drift === "restore";
+  const restore = await planRunRestore(ctx, run, target, force ? "all" : []);
+  if (restore.plan.conflicts.length > 0 && !force) {
+    throw new LoopkeeperError(
+      "not_allowed",
+      `conflicts: others changed ${restore.plan.conflicts.slice(0, 10).join(", ")} since, so the step's start cannot be restored without losing that. Use from: "stop" with instructions, or on_drift: "restore" (a safety checkpoint is taken first).`,
+    );
+  }
+  return restore;
+}
+
+async function targetOf(
+  ctx: ToolContext,
+  run: RunRecord,
+  stop: StopRecord,
+  input: { readonly from: "stop" | "entry"; readonly args: ResumeArgs; readonly attempts: readonly AttemptRecord[] },
+): Promise<CheckpointRecord | null> {
+  if (input.from === "entry") {
+    const id = input.attempts.findLast((attempt) => attempt.step === stop.step)?.entry_checkpoint ?? null;
+    return id === null ? null : ctx.store.checkpoint(run.run_id, id);
+  }
+  if (input.args.on_drift !== "restore" || stop.uncommitted?.checkpoint == null) return null;
+  return ctx.store.checkpoint(run.run_id, stop.uncommitted.checkpoint);
+}

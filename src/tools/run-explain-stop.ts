@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { choices } from "../resume/choices.ts";
+import { explain, loadStop } from "../resume/explain.ts";
+import { epochMs } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { CHECKPOINT_KINDS, isLive, STOP_SOURCES } from "../run/run.ts";
+import { defineTool } from "./define-tool.ts";
+import { common, findRun } from "./present.ts";
+import { choiceSchema, commonShape, runIdArgument, stopReasonSchema, verifySchema } from "./schemas.ts";
+import { renderAnswer, section } from "./text.ts";
+
+const item = z.object({ what: z.string(), source: z.enum(["observed", "reported"]) });
+const act = z.object({
+  kind: z.string(),
+  what: z.string(),
+  ref: z.string().nullable(),
+  iteration: z.number().int(),
+  at: z.string(),
+});
+
+const explanationSchema = z.object({
+  headline: z.string(),
+  cause: z.object({
+    stop_reason: stopReasonSchema,
+    step: z.string().nullable(),
+    iteration: z.number().int(),
+    max_iterations: z.number().int(),
+    resets_at: z.string().nullable(),
+    source: z.enum(STOP_SOURCES),
+    evidence: z.string(),
+  }),
+  completed: z.array(item),
+  midway: z.array(item),
+  intended: z.array(item),
+  acts: z.object({ landed: z.array(act), unobserved: z.array(act) }),
+  uncommitted: z.object({
+    total_files: z.number().int(),
+    added: z.number().int(),
+    removed: z.number().int(),
+    truncated: z.boolean(),
+    checkpoint: z.string().nullable(),
+    files: z.array(
+      z.object({
+        path: z.string(),
+        status: z.string(),
+        added: z.number().int().nullable(),
+        removed: z.number().int().nullable(),
+        binary: z.boolean(),
+        owner: z.enum(["this_run", "other_run", "unattributed"]),
+      }),
+    ),
+  }),
+  verify: z.array(verifySchema),
+  drift: z.object({
+    head_moved: z.boolean().nullable(),
+    branch_moved: z.boolean().nullable(),
+    workspace_missing: z.boolean(),
+    branch: z.object({
+      local: z.object({ from: z.string().nullable(), to: z.string().nullable() }).nullable(),
+      remote: z.object({ from: z.string().nullable(), to: z.string().nullable(), deleted: z.boolean() }).nullable(),
+      remote_checked: z.boolean(),
+      merged: z.object({ into: z.string(), sha: z.string(), how: z.string() }).nullable(),
+    }),
+    files_changed: z.array(z.string()),
+    commits_by_others: z.array(z.object({ sha: z.string(), author: z.string(), subject: z.string() })),
+    operation_in_progress: z.string().nullable(),
+  }),
+  undelivered_instructions: z.array(z.string()),
+  spans: z.array(
+    z.object({
+      from_iteration: z.number().int(),
+      to_iteration: z.number().int(),
+      ended_by: stopReasonSchema,
+      unfinished: z.boolean(),
+    }),
+  ),
+  checkpoints: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(CHECKPOINT_KINDS),
+      iteration: z.number().int(),
+      at: z.string(),
+      files: z.number().int(),
+      bytes: z.number(),
+      state: z.enum(["present", "lost", "failed"]),
+    }),
+  ),
+  grants: z.array(z.object({ at: z.string(), iterations: z.number().int() })),
+  context: z.object({
+    engine_session: z.enum(["available", "portable_copy", "lost"]),
+    transcript_events: z.number().int(),
+    gaps: z.array(z.string()),
+  }),
+});
+type Explanation = z.output<typeof explanationSchema>;
+
+export const runExplainStop = defineTool({
+  name: "run_explain_stop",
+  title: "Explain why a run stopped",
+  description:
+    "Explain why a stopped or done run ended: true cause and evidence, what it completed, was doing and intended, verify results, landed and unobserved acts, uncommitted files, what others changed since, and the choices now with literal arguments. Works when repository, agent and worker are gone. Observed facts and the agent's own words are marked. Changes nothing. For a live run use run_status.",
+  effect: "read",
+  idempotent: true,
+  openWorld: false,
+  input: z.strictObject({ run_id: runIdArgument }),
+  output: z.object({ ...commonShape, explanation: explanationSchema, choices: z.array(choiceSchema) }),
+  handle: async ({ run_id }, { ctx }) => {
+    const run = await findRun(ctx, run_id);
+    if (isLive(run.state))
+      throw new LoopkeeperError(
+        "not_allowed",
+        `live: run ${run.run_id} is ${run.state} and has not stopped. See run_status, or wait with run_wait.`,
+      );
+    if (run.stop === null)
+      throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
+    const snapshot = await loadStop(ctx, run, run.stop, { remote: ctx.settings.fetch_remote });
+    const branch = snapshot.drift?.branch;
+    const wantsFreshBase = branch?.merged != null || branch?.remote?.deleted === true;
+    const list = choices({ run, steps: snapshot.steps, undelivered: snapshot.undelivered }, epochMs(), wantsFreshBase);
+    const explanation = explain(snapshot);
+    return {
+      ...(await common(ctx, run)),
+      explanation,
+      choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
+    };
+  },
+  render: (answer) =>
+    renderAnswer(answer, [...explanationLines(answer.explanation), section("Choices", answer.choices.map(choiceLine))]),
+});
+
+function explanationLines(explanation: Explanation): (string | null)[] {
+  const { cause, uncommitted, drift } = explanation;
+  const items = (list: Explanation["completed"]): string[] => list.map((entry) => `${entry.what} [${entry.source}]`);
+  const changed = [
+    ...drift.commits_by_others.map((commit) => `commit by ${commit.author}: ${commit.subject} (${commit.sha.slice(0, 10)})`),
+    ...drift.files_changed.map((path) => `file changed: ${path}`),
+    ...(drift.workspace_missing ? ["the workspace is missing; it is rebuilt at resume"] : []),
+    ...(drift.branch.merged === null ? [] : [`the branch was merged into ${drift.branch.merged.into}`]),
+    ...(drift.branch.remote?.deleted === true ? ["the branch was deleted at the remote"] : []),
+    ...(drift.operation_in_progress === null ? [] : [`${drift.operation_in_progress} in progress`]),
+  ];
+  return [
+    `cause: ${cause.stop_reason} at iteration ${cause.iteration} of ${cause.max_iterations} (source: ${cause.source}); evidence: ${cause.evidence}`,
+    section("Completed", items(explanation.completed)),
+    section("Mid-way", items(explanation.midway)),
+    section("Still intended", items(explanation.intended)),
+    section(
+      "Acts landed",
+      explanation.acts.landed.map((entry) => `${entry.kind} ${entry.ref ?? ""} ${entry.what}`),
+    ),
+    section(
+      "Acts begun, outcome never seen (check before repeating)",
+      explanation.acts.unobserved.map((entry) => `${entry.kind} ${entry.what}`),
+    ),
+    section(
+      `Uncommitted: ${uncommitted.total_files} files, +${uncommitted.added} -${uncommitted.removed}, checkpoint ${uncommitted.checkpoint ?? "none"}`,
+      uncommitted.files.map((file) => `${file.status} ${file.path} (${file.owner})`),
+    ),
+    section(
+      "Checks",
+      explanation.verify.map(
+        (result) => `${result.exit_code === 0 ? "passes" : `fails (exit ${result.exit_code ?? "none"})`}: ${result.command}`,
+      ),
+    ),
+    section("Changed since by others", changed),
+    section("Instructions not yet delivered", explanation.undelivered_instructions),
+    section(
+      "Spans",
+      explanation.spans.map(
+        (span) =>
+          `iterations ${span.from_iteration}-${span.to_iteration}, ended by ${span.ended_by}${span.unfinished ? ", the last one cut off" : ""}`,
+      ),
+    ),
+    section(
+      "Grants",
+      explanation.grants.map((grant) => `+${grant.iterations} at ${grant.at}`),
+    ),
+    `context: engine session ${explanation.context.engine_session}, ${explanation.context.transcript_events} transcript events`,
+    section("Not covered", explanation.context.gaps),
+  ];
+}
+
+function choiceLine(choice: z.output<typeof choiceSchema>): string {
+  const mark = choice.recommended ? " (recommended)" : "";
+  if (!choice.allowed) return `${choice.label}: not allowed - ${choice.why}`;
+  return `${choice.label}${mark}: ${choice.tool} ${JSON.stringify(choice.args)}${choice.needs.length === 0 ? "" : ` + ${choice.needs.join(", ")}`} - ${choice.why}`;
+}

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { driftSinceStop } from "../resume/explain.ts";
+import { type GateFacts, grantRefusal, resumeRefusal } from "../resume/gate.ts";
+import { reopenChange, shareAfterGrant } from "../resume/reopen.ts";
+import { now } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { iterationsLeft } from "../run/grant.ts";
+import { isLive, type RunRecord } from "../run/run.ts";
+import type { RunChange } from "../store/store.ts";
+import type { Call, ToolContext } from "./context.ts";
+import { defineTool } from "./define-tool.ts";
+import { checkRevision, refuseIf } from "./guards.ts";
+import { common, findRun, gateFacts } from "./present.ts";
+import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { renderAnswer } from "./text.ts";
+
+const input = z.strictObject({
+  run_id: runIdArgument,
+  iterations: iterationsArgument.describe("Iterations to add, 1 to 200; added to the ceiling, not a new total."),
+  continue: z.boolean().optional().describe("Go on at once when max_iterations stopped it; default true."),
+  request_id: requestIdArgument,
+  expected_revision: expectedRevisionArgument,
+});
+
+const output = z.object({
+  ...commonShape,
+  granted: z.object({ iterations: z.number().int(), max_iterations: z.number().int() }),
+  continued: z.boolean(),
+  not_continued_because: z.string().nullable(),
+});
+
+export const runGrantIterations = defineTool({
+  name: "run_grant_iterations",
+  title: "Grant iterations",
+  description:
+    "Add iterations to a run's ceiling (added to it, not a new total), live or stopped. A run stopped by max_iterations goes on at once as it was, unless continue: false. On a run stopped for another reason only the ceiling grows: continued is false and next_actions names the call that continues it. To add instructions too, use run_resume with add_iterations, not both. Send a request_id so that a retry cannot grant twice.",
+  effect: "write",
+  idempotent: false,
+  openWorld: true,
+  input,
+  output,
+  handle: (args, call) => grant(args, call),
+  render: (answer) =>
+    renderAnswer(
+      answer,
+      [`granted: +${answer.granted.iterations}, the ceiling is now ${answer.granted.max_iterations}`],
+      answer.not_continued_because === null ? null : `NOT continued: ${answer.not_continued_because}`,
+    ),
+});
+
+async function grant(args: z.output<typeof input>, call: Call): Promise<z.output<typeof output>> {
+  const { ctx } = call;
+  for (let tries = 0; ; tries += 1) {
+    const run = await findRun(ctx, args.run_id);
+    refuseIf(grantRefusal(run));
+    checkRevision(run, args.expected_revision);
+    try {
+      return await grantOnce(args, call, await gateFacts(ctx, run));
+    } catch (error) {
+      // A live run moves by itself; only a caller who named a revision wants to hear of it.
+      const moved =
+        error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined;
+      if (!moved || tries >= 5) throw error;
+    }
+  }
+}
+
+async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFacts): Promise<z.output<typeof output>> {
+  const { ctx, request } = call;
+  const { run } = facts;
+  const at = now();
+  const because = isLive(run.state) ? null : await whyNotContinued(args, ctx, run);
+  const goesOn = !isLive(run.state) && because === null;
+  const attempts = goesOn ? await ctx.store.attempts(run.run_id) : [];
+  const change: Omit<RunChange, "run_id" | "at"> | null = goesOn
+    ? reopenChange(
+        { run, steps: facts.steps, attempts },
+        {
+          at,
+          from: "stop",
+          by: "grant",
+          add_iterations: args.iterations,
+          instructions: [],
+          settings: run.settings,
+          model: run.model,
+          verify: null,
+          data: {},
+        },
+      )
+    : widen(args, facts, at);
+  if (change === null) throw new Error(`run ${run.run_id} cannot go on from ${run.state}`);
+  const own = {
+    granted: { iterations: args.iterations, max_iterations: run.max_iterations + args.iterations },
+    continued: because === null,
+    not_continued_because: because,
+  };
+  const changed = await ctx.store.apply({
+    ...change,
+    run_id: run.run_id,
+    at,
+    ...(request === null ? {} : { request: request.record(run.run_id, own) }),
+  });
+  if (goesOn) await ctx.wakeWorker();
+  const says = `${args.iterations} iterations were granted to run ${run.run_id}: ${iterationsLeft(changed)} of ${changed.max_iterations} are left.${goesOn ? " It goes on as it was." : isLive(run.state) ? " It is live and goes on." : ""}`;
+  return { ...(await common(ctx, changed, { summary: because === null ? says : `NOT continued: ${because}. ${says}` })), ...own };
+}
+
+/** Only a run that was stopped by the ceiling goes on by a grant alone. */
+async function whyNotContinued(args: z.output<typeof input>, ctx: ToolContext, run: RunRecord): Promise<string | null> {
+  if (args.continue === false) return "continue was false; run_resume continues it";
+  if (run.stop_reason !== "max_iterations")
+    return `it stopped as ${run.stop_reason ?? "unknown"}, not for lack of iterations; run_resume continues it`;
+  const refused = resumeRefusal(run);
+  if (refused !== null) return `${refused.word}: ${refused.message}`;
+  const drift = run.stop === null ? null : await driftSinceStop(ctx, run, run.stop, ctx.settings.fetch_remote);
+  if (drift?.branch.merged != null || drift?.branch.remote?.deleted === true)
+    return 'its branch was merged or deleted meanwhile; run_resume with on_drift: "keep" continues it all the same';
+  return null;
+}
+
+function widen(args: z.output<typeof input>, facts: GateFacts, at: string): Omit<RunChange, "run_id" | "at"> {
+  const { run } = facts;
+  const shares = facts.steps.filter((step) => shareAfterGrant(step, run, args.iterations) !== step.max_iterations);
+  return {
+    expected_revision: run.revision,
+    bump_revision: true,
+    grants: [{ iterations: args.iterations, at }],
+    steps: shares.map((step) => ({ step: step.step, max_iterations: shareAfterGrant(step, run, args.iterations) })),
+    events: [{ type: "iterations_granted", at, data: { iterations: args.iterations } }],
+  };
+}

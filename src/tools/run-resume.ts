@@ -1,0 +1,371 @@
+import { z } from "zod";
+import { beforeReset, defaultFrom, type GateFacts, resumeNeeds, resumeRefusal } from "../resume/gate.ts";
+import { permissionAnswerText } from "../resume/permission-answer.ts";
+import { reopenChange } from "../resume/reopen.ts";
+import { safetyRecord } from "../resume/restore.ts";
+import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { newToken } from "../run/id.ts";
+import { budgetSchema, type InstructionRecord, isLive, type RunRecord, type RunSettings } from "../run/run.ts";
+import { autoResumeArgument } from "./coding-loop-start.ts";
+import type { Call, ToolContext } from "./context.ts";
+import { defineTool } from "./define-tool.ts";
+import { checkRevision, refuseIf } from "./guards.ts";
+import { common, cutText, findRun, gateFacts } from "./present.ts";
+import { type Prepared, prepareResume } from "./resume-prepare.ts";
+import { commonOrDryShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { renderAnswer, section } from "./text.ts";
+
+const ENGINE_WAIT_MS = 20_000;
+const POLL_MS = 200;
+
+const input = z.strictObject({
+  run_id: runIdArgument,
+  instructions: z.string().min(1).max(100_000).optional().describe("Your orders, or the answer to its question."),
+  updates: z
+    .string()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe("Facts such as ticket text; given to the agent as data, not as orders."),
+  permission: z
+    .enum(["allow_once", "allow_for_run", "deny"])
+    .optional()
+    .describe("The answer to a permission question; covers exactly the command shown."),
+  add_iterations: iterationsArgument.optional().describe("Iterations added to the ceiling (not a new total)."),
+  from: z
+    .enum(["stop", "entry"])
+    .optional()
+    .describe("stop: go on where it stopped. entry: take the step's files back to its start first (default after failed)."),
+  on_drift: z
+    .enum(["keep", "restore", "refuse"])
+    .optional()
+    .describe("What to do when others changed the tree since: keep (default), restore the run's files, or refuse."),
+  at: z.enum(["now", "reset"]).optional().describe("After engine_limit: now, or when the usage window resets."),
+  auto_resume: autoResumeArgument.optional(),
+  verify: z.array(z.string().min(1)).max(50).optional().describe("Replaces the checks of the stopped steps."),
+  model: z.string().min(1).optional(),
+  budget: budgetSchema.optional().describe("New totals over the run's whole life."),
+  repo: z.string().min(1).optional().describe("Where the repository is on this machine, if it moved."),
+  dry_run: z.boolean().optional(),
+  request_id: requestIdArgument,
+  expected_revision: expectedRevisionArgument,
+});
+export type ResumeArgs = z.output<typeof input>;
+
+const restoreSchema = z
+  .object({
+    restored: z.array(z.string()),
+    removed: z.array(z.string()),
+    kept: z.array(z.string()),
+    safety_checkpoint: z.string(),
+  })
+  .nullable();
+
+const output = z.object({
+  ...commonOrDryShape,
+  resumed: z
+    .object({
+      attempt: z.number().int(),
+      from: z.enum(["stop", "entry"]),
+      context: z.enum(["native", "handoff", "pending"]),
+      why_handoff: z.string().nullable(),
+      note: z.string(),
+      restore: restoreSchema,
+    })
+    .nullable()
+    .optional(),
+  scheduled_for: z.string().nullable().optional(),
+  would: z
+    .object({
+      from: z.enum(["stop", "entry"]),
+      context: z.string(),
+      note: z.string(),
+      drift: z.record(z.string(), z.unknown()),
+      restore: z
+        .object({ restored: z.array(z.string()), removed: z.array(z.string()), conflicts: z.array(z.string()) })
+        .nullable(),
+    })
+    .optional(),
+});
+type Answer = z.output<typeof output>;
+
+export const runResume = defineTool({
+  name: "run_resume",
+  title: "Resume a stopped run",
+  description:
+    "Continue a stopped run with its own context and files. Give what stop.needs lists: instructions (your orders or answer), permission, add_iterations (added, not a total), a higher budget; updates are facts such as ticket text. from: stop keeps the work; from: entry takes the step back to its start (default after failed). Before resets_at say at: reset or at: now. A lost reply does not undo it: repeat with the same request_id, or look at run_status. A done run needs coding_loop_start.",
+  effect: "write",
+  idempotent: false,
+  openWorld: true,
+  input,
+  output,
+  handle: (args, call) => resume(args, call),
+  render: (answer) =>
+    renderAnswer(answer, [
+      answer.scheduled_for == null ? null : `scheduled for: ${answer.scheduled_for}`,
+      answer.resumed == null
+        ? null
+        : `attempt ${answer.resumed.attempt} from ${answer.resumed.from}; context: ${answer.resumed.context}${answer.resumed.why_handoff === null ? "" : ` (${answer.resumed.why_handoff})`}`,
+      answer.resumed?.restore == null
+        ? null
+        : section(`Restored (undo: run_reset to ${answer.resumed.restore.safety_checkpoint})`, [
+            ...answer.resumed.restore.restored,
+            ...answer.resumed.restore.removed.map((path) => `${path} removed`),
+          ]),
+      answer.resumed == null ? null : `Note that the agent gets:\n${answer.resumed.note}`,
+      answer.would === undefined ? null : `would: ${JSON.stringify(answer.would)}`,
+    ]),
+});
+
+async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
+  const { ctx } = call;
+  const run = await findRun(ctx, args.run_id);
+  refuseIf(resumeRefusal(run));
+  checkRevision(run, args.expected_revision);
+  const facts = await gateFacts(ctx, run);
+  const from = args.from ?? defaultFrom(facts);
+  checkNeeds(args, facts, from);
+  const waitUntil = scheduledFor(args, run);
+  if (waitUntil !== null && args.dry_run !== true) return schedule(args, call, facts, waitUntil);
+  const prepared = await prepareResume(ctx, facts, args, from);
+  if (args.dry_run === true) return wouldResume(run, prepared, from);
+  const resumed = await reopen(args, call, facts, prepared, from);
+  await ctx.wakeWorker();
+  return waitForEngine(call, resumed, prepared, from, args.request_id);
+}
+
+const MISSING = {
+  instructions: ["needs_instructions", "give `instructions`: what it should do differently, or the answer to its question"],
+  add_iterations: ["needs_iterations", "0 iterations left: give `add_iterations`, or grant first with run_grant_iterations"],
+  budget: ["needs_budget", "its budget is used up: give a higher `budget` (new totals over the run's whole life)"],
+  permission: [
+    "needs_permission",
+    "it asked for a permission: give `permission`: allow_once, allow_for_run or deny; instructions never grant anything",
+  ],
+} as const;
+
+function checkNeeds(args: ResumeArgs, facts: GateFacts, from: "stop" | "entry"): void {
+  for (const need of resumeNeeds(facts, from)) {
+    if (need === "budget" ? !raisesBudget(args, facts.run) : args[need] === undefined) {
+      const [word, what] = MISSING[need];
+      throw new LoopkeeperError(
+        "not_allowed",
+        `${word}: run ${facts.run.run_id} stopped as ${facts.run.stop_reason ?? "unknown"}; ${what}.`,
+      );
+    }
+  }
+  if (args.permission !== undefined && facts.run.stop?.question?.kind !== "permission") {
+    throw new LoopkeeperError("bad_input", "permission: the run asked for none; leave it out, or give instructions.");
+  }
+}
+
+/** The new budget must leave room above what is used in every dimension it names, and must keep the one that was hit. */
+function raisesBudget(args: ResumeArgs, run: RunRecord): boolean {
+  if (args.budget === undefined) return false;
+  const { cost_usd, minutes, tokens } = args.budget;
+  const { usage } = run;
+  if (cost_usd !== undefined && cost_usd <= (usage.cost_usd ?? 0)) return false;
+  if (minutes !== undefined && minutes * 60_000 <= usage.active_ms) return false;
+  return tokens === undefined || tokens > usage.input_tokens + usage.output_tokens;
+}
+
+function scheduledFor(args: ResumeArgs, run: RunRecord): string | null {
+  if (beforeReset(run, epochMs()) && args.at === undefined) {
+    throw new LoopkeeperError(
+      "not_allowed",
+      `before_reset: the engine's usage window resets at ${run.stop?.resets_at ?? "an unknown time"}. Call again with at: "reset" to wait for it, or at: "now" to try at once.`,
+    );
+  }
+  if (args.at !== "reset") return null;
+  if (run.stop?.resets_at == null)
+    throw new LoopkeeperError(
+      "bad_input",
+      'at: "reset" needs a known reset time, and this stop has none. Use at: "now" or leave it out.',
+    );
+  // A window is not always open at the very second that was announced.
+  return beforeReset(run, epochMs()) ? isoOf(msOf(run.stop.resets_at) + 30_000) : null;
+}
+
+function settingsWith(args: ResumeArgs, run: RunRecord): RunSettings {
+  const command = run.stop?.question?.command ?? null;
+  const allowed =
+    args.permission === "allow_for_run" && command !== null
+      ? [...run.settings.allowed_commands, command]
+      : run.settings.allowed_commands;
+  return {
+    ...run.settings,
+    allowed_commands: allowed,
+    ...(args.budget === undefined ? {} : { budget: args.budget }),
+    ...(args.auto_resume === undefined ? {} : { auto_resume: { ...args.auto_resume, used: 0 } }),
+  };
+}
+
+function instructionsOf(args: ResumeArgs, run: RunRecord, at: string): InstructionRecord[] {
+  const list: InstructionRecord[] = [];
+  const add = (kind: InstructionRecord["kind"], text: string): void => {
+    list.push({ id: newToken(), kind, text, at, delivered_at: null, delivered_iteration: null });
+  };
+  if (args.permission !== undefined)
+    add("permission", permissionAnswerText(args.permission, run.stop?.question?.command ?? run.stop?.question?.text ?? ""));
+  if (args.instructions !== undefined) add("instructions", args.instructions);
+  if (args.updates !== undefined) add("updates", args.updates);
+  return list;
+}
+
+async function schedule(args: ResumeArgs, call: Call, facts: GateFacts, until: string): Promise<Answer> {
+  const { ctx, request } = call;
+  const { run } = facts;
+  const at = now();
+  const own = { resumed: null, scheduled_for: until };
+  const changed = await ctx.store.apply({
+    run_id: run.run_id,
+    at,
+    expected_revision: run.revision,
+    bump_revision: true,
+    run: { waiting_until: until, settings: settingsWith(args, run), ...(args.model === undefined ? {} : { model: args.model }) },
+    ...(args.add_iterations === undefined ? {} : { grants: [{ iterations: args.add_iterations, at }] }),
+    new_instructions: instructionsOf(args, run, at),
+    events: [{ type: "run_scheduled", at, data: { until, by: "owner" } }],
+    ...(request === null ? {} : { request: request.record(run.run_id, own) }),
+  });
+  await ctx.wakeWorker();
+  return { ...(await common(ctx, changed)), ...own };
+}
+
+function wouldResume(run: RunRecord, prepared: Prepared, from: "stop" | "entry"): Answer {
+  return {
+    summary: `Nothing was changed. Run ${run.run_id} would go on from ${from === "stop" ? "where it stopped" : "its step's start"}.`,
+    would: {
+      from,
+      context: from === "stop" && prepared.session !== null ? "native" : "handoff",
+      note: cutText(prepared.note, 2_500),
+      drift: { ...prepared.drift },
+      restore:
+        prepared.restore === null
+          ? null
+          : {
+              restored: [...prepared.restore.plan.restore],
+              removed: [...prepared.restore.plan.remove],
+              conflicts: [...prepared.restore.plan.conflicts],
+            },
+    },
+  };
+}
+
+/** Applies the restore, if one is wanted, and reopens the run in one change. Losing a race is told as `already_running`. */
+async function reopen(
+  args: ResumeArgs,
+  call: Call,
+  facts: GateFacts,
+  prepared: Prepared,
+  from: "stop" | "entry",
+): Promise<{ readonly run: RunRecord; readonly own: Record<string, unknown> }> {
+  const { ctx, request } = call;
+  const { run } = facts;
+  const at = now();
+  const applied = prepared.restore === null ? null : await prepared.apply();
+  const restore =
+    applied === null
+      ? null
+      : {
+          restored: [...applied.restored],
+          removed: [...applied.removed],
+          kept: [...applied.kept],
+          safety_checkpoint: applied.safety.id,
+        };
+  const own = {
+    resumed: {
+      attempt: prepared.attempt,
+      from,
+      context: "pending",
+      why_handoff: null,
+      note: cutText(prepared.note, 2_500),
+      restore,
+    },
+    scheduled_for: null,
+  };
+  const change = reopenChange(
+    { run, steps: facts.steps, attempts: prepared.attempts },
+    {
+      at,
+      from,
+      by: "owner",
+      add_iterations: args.add_iterations ?? 0,
+      instructions: instructionsOf(args, run, at),
+      settings: settingsWith(args, run),
+      model: args.model ?? run.model,
+      verify: args.verify ?? null,
+      data: { on_drift: args.on_drift ?? "keep", safety_checkpoint: applied?.safety.id ?? null },
+    },
+  );
+  if (change === null) throw new Error(`run ${run.run_id} cannot be reopened from ${run.state}`);
+  try {
+    const resumed = await ctx.store.apply({
+      ...change,
+      ...(prepared.place === null ? {} : { run: { ...change.run, ...prepared.place }, tree_hold: prepared.place.workspace_path }),
+      run_id: run.run_id,
+      at,
+      ...(applied === null ? {} : { checkpoints: [safetyRecord(run, applied, at)] }),
+      ...(request === null ? {} : { request: request.record(run.run_id, own) }),
+    });
+    return { run: resumed, own };
+  } catch (error) {
+    if (error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined)
+      refuseIf(resumeRefusal(await findRun(ctx, run.run_id)));
+    throw error;
+  }
+}
+
+/** Waits until the engine is up, so that the answer can say what context it has; not longer than a client waits. */
+async function waitForEngine(
+  call: Call,
+  resumed: { readonly run: RunRecord; readonly own: Record<string, unknown> },
+  prepared: Prepared,
+  from: "stop" | "entry",
+  requestId: string | undefined,
+): Promise<Answer> {
+  const { ctx } = call;
+  const started = monotonicMs();
+  let run = resumed.run;
+  let attempt = prepared.attempt === 0 ? null : await presentAttempt(ctx, run, prepared.step);
+  while (
+    monotonicMs() - started < ENGINE_WAIT_MS &&
+    !ctx.caller.signal.aborted &&
+    isLive(run.state) &&
+    (attempt === null || attempt.context === "pending")
+  ) {
+    await sleep(POLL_MS, ctx.caller.signal);
+    run = await findRun(ctx, run.run_id);
+    attempt = await presentAttempt(ctx, run, prepared.step);
+  }
+  const context =
+    attempt?.context === "native"
+      ? "native"
+      : attempt?.context === "handoff" || attempt?.context === "new"
+        ? "handoff"
+        : "pending";
+  const own = {
+    resumed: {
+      attempt: attempt?.attempt ?? prepared.attempt,
+      from,
+      context,
+      why_handoff: attempt?.why_handoff ?? (attempt?.context === "new" ? "the step had no engine session yet" : null),
+      note: cutText(attempt?.note ?? prepared.note, 2_500),
+      restore: restoreOf(resumed.own),
+    },
+    scheduled_for: null,
+  } as const;
+  if (requestId !== undefined) await ctx.store.updateRequestAnswer(ctx.owner, requestId, JSON.stringify(own));
+  return { ...(await common(ctx, run)), ...own };
+}
+
+function restoreOf(own: Record<string, unknown>): z.output<typeof restoreSchema> {
+  const parsed = z.object({ resumed: z.object({ restore: restoreSchema }) }).safeParse(own);
+  return parsed.success ? parsed.data.resumed.restore : null;
+}
+
+async function presentAttempt(ctx: ToolContext, run: RunRecord, step: string | null) {
+  const attempts = await ctx.store.attempts(run.run_id);
+  return attempts.findLast((attempt) => step === null || attempt.step === step) ?? null;
+}
