@@ -7,6 +7,7 @@ import {
   type Dialect,
   Kysely,
   SqliteAdapter,
+  type SqliteDatabase,
   SqliteDriver,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -17,6 +18,7 @@ import {
 import { now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { Backend, NewChunk } from "./backend.ts";
+import { takeTurn } from "./file-turns.ts";
 import { refuseUnknownFile } from "./migrate.ts";
 import { SQLITE_TYPES } from "./migrations/column-types.ts";
 import type { Tables } from "./schema.ts";
@@ -28,7 +30,8 @@ const STATEMENT_CACHE = 256;
 /** Opens (or creates) the store file. Nothing of an existing file is changed before it is known to be ours and not newer. */
 export async function openSqlite(path: string): Promise<Backend> {
   const database = await withExplained(path, () => openDatabase(path));
-  const db = new Kysely<Tables>({ dialect: dialectOf(database) });
+  const { dev, ino } = statSync(path);
+  const db = new Kysely<Tables>({ dialect: dialectOf(database, `${dev}:${ino}`) });
   const append = appender(database);
   return {
     kind: "sqlite",
@@ -100,11 +103,11 @@ function requireDurable(database: Database.Database): void {
   );
 }
 
-function dialectOf(database: Database.Database): Dialect {
+function dialectOf(database: Database.Database, file: string): Dialect {
   const prepare = statementCache(database);
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new ImmediateDriver({ database: { prepare, close: () => database.close() } }),
+    createDriver: () => new ImmediateDriver({ prepare, close: () => database.close() }, file),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -112,6 +115,23 @@ function dialectOf(database: Database.Database): Dialect {
 
 /** Takes the write lock at once: a transaction that reads first and writes later can fail half-way when another process wrote. */
 class ImmediateDriver extends SqliteDriver {
+  readonly #file: string;
+  #endTurn: () => void = () => {};
+
+  constructor(database: SqliteDatabase, file: string) {
+    super({ database });
+    this.#file = file;
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    this.#endTurn = await takeTurn(this.#file);
+    return super.acquireConnection();
+  }
+
+  override async releaseConnection(): Promise<void> {
+    this.#endTurn();
+  }
+
   override async beginTransaction(connection: DatabaseConnection, settings?: TransactionSettings): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw(settings?.accessMode === "read only" ? "begin" : "begin immediate"));
   }

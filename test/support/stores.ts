@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
+import pg from "pg";
 import { afterAll, inject } from "vitest";
 import { type OpenOptions, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -39,6 +41,31 @@ export async function newStorePlace(backend: BackendName, onError: (error: unkno
 /** A new, empty store, for tests that need one handle. */
 export async function newStore(backend: BackendName): Promise<Store> {
   return (await newStorePlace(backend)).open();
+}
+
+/** One statement behind the store's back: to do damage, and to look at what is kept. */
+export async function rawSql({ options }: StorePlace, text: string): Promise<unknown[]> {
+  if (options.url === null) return rawSqlite(options.path, text);
+  const client = new pg.Client({ connectionString: options.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query(text);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function rawSqlite(path: string, text: string): unknown[] {
+  const database = new Database(path);
+  try {
+    const statement = database.prepare(text);
+    if (statement.reader) return statement.all();
+    statement.run();
+    return [];
+  } finally {
+    database.close();
+  }
 }
 
 const cleanups: (() => Promise<void>)[] = [];
