@@ -1,16 +1,10 @@
-import {
-  type CallToolResult,
-  McpServer,
-  type ServerContext,
-  type StandardSchemaWithJSON,
-  type ToolAnnotations,
-} from "@modelcontextprotocol/server";
-import type { z } from "zod";
+import { type CallToolResult, McpServer, type ServerContext, type ToolAnnotations } from "@modelcontextprotocol/server";
 import type { CallResult } from "../tools/call.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Tool } from "../tools/define-tool.ts";
 import type { CallTool } from "../tools/runtime.ts";
 import { instructionsFor } from "./instructions.ts";
+import { listedSchema } from "./listed-schema.ts";
 
 /** What an MCP server of Loopkeeper is made of. */
 export interface McpDoor {
@@ -51,15 +45,6 @@ function registerTool(server: McpServer, tool: Tool, call: CallTool): void {
     },
     async (args: unknown, ctx: ServerContext) => toMcpResult(await call(tool, args, callerOf(ctx))),
   );
-}
-
-/**
- * A schema that clients see in full and the SDK does not check: arguments are checked by the one wrapper that every door
- * uses, so that a fault reads the same everywhere and names the known arguments.
- */
-function listedSchema(schema: z.ZodObject): StandardSchemaWithJSON {
-  const { jsonSchema } = schema["~standard"];
-  return { "~standard": { version: 1, vendor: "loopkeeper", validate: (value) => ({ value }), jsonSchema } };
 }
 
 function annotationsOf(tool: Tool): ToolAnnotations {
