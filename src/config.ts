@@ -8,9 +8,9 @@ import { RUN_ID_VARIABLE } from "./run/report.ts";
 
 const agentSchema = z.strictObject({
   command: z.string().min(1),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  profile: z.string().optional(),
+  args: z.array(z.string()).exactOptional(),
+  env: z.record(z.string(), z.string()).exactOptional(),
+  profile: z.string().exactOptional(),
 });
 
 const fileSchema = z.strictObject({
@@ -78,7 +78,7 @@ export function readConfig(): Config {
   };
 }
 
-function readConfigFile(path: string): z.infer<typeof fileSchema> {
+export function readConfigFile(path: string): z.infer<typeof fileSchema> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

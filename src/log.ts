@@ -1,6 +1,6 @@
 import { pino } from "pino";
 
-export type Log = (level: "info" | "warn" | "error", message: string, data?: Readonly<Record<string, unknown>>) => void;
+export type Log = (level: "info" | "warn" | "error", message: string, data?: object) => void;
 
 /** Logs to stderr, or to a file of a process that has none: stdout carries protocol only. */
 export function createLog(options: { readonly level: string; readonly file: string | null; readonly name: string }): Log {

@@ -42,8 +42,11 @@ const hasLimit = (_: StopEvidence, facts: ErrorFacts): boolean =>
   facts.statuses.has(429) || LIMIT_TOKENS.some((token) => facts.tokens.has(token));
 const hasServerFault = (_: StopEvidence, facts: ErrorFacts): boolean =>
   /internal server error/i.test(facts.text) && !PHRASES.credit.test(facts.text.replaceAll(/payment required/gi, ""));
-const onlyConnectionClosed = (evidence: StopEvidence): boolean =>
-  evidence.exit !== null && /connection closed|stream ended|disposed/i.test(evidence.acp_error?.message ?? "connection closed");
+/** That the connection closed is no cause when the process behind it ended: it only follows from that. */
+const onlyConnectionClosed = (evidence: StopEvidence, facts: ErrorFacts): boolean =>
+  evidence.exit !== null &&
+  facts.statuses.size === 0 &&
+  !PHRASES.connection.test(facts.text.replaceAll(/connection (?:was |is )?closed|stream (?:closed|ended)/gi, ""));
 
 /** First hit wins. Billing before limits, capacity before limits, a killed process before a lost connection. */
 export const STOP_RULES: readonly StopRule[] = [

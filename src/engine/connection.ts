@@ -26,32 +26,40 @@ export interface Connection {
 
 /** Speaks ACP over the process's stdin and stdout. */
 export function connect(child: SpokenProcess, receiver: Receiver): Connection {
-  // Only wildcard handlers: they get the raw message, so a kind of update that this SDK does not know arrives too.
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
   const connection = acp
     .client({ name: "loopkeeper" })
-    .onNotification("*", ({ method, params }) => receiver.notification(method, params))
     .onRequest("*", ({ method, params }) => {
       if (method === "session/request_permission") return receiver.permission(params);
       receiver.notification(method, params);
       throw acp.RequestError.methodNotFound(method);
     })
-    .connect(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)));
+    .connect({ writable: stream.writable, readable: stream.readable.pipeThrough(takeNotifications(receiver)) });
 
   return {
-    async request(method, params) {
-      const answer = await connection.agent.request<unknown, object>(method, params).then(
+    request: (method, params) =>
+      connection.agent.request<unknown, object>(method, params).then(
         (result): Answer => ({ kind: "result", result }),
         (error: unknown): Answer => failed(error, connection.signal.aborted),
-      );
-      // Updates that came before the answer are handled some microtasks later than the answer.
-      await new Promise((resolve) => setImmediate(resolve));
-      return answer;
-    },
+      ),
     notify(method, params) {
       connection.agent.notify<object>(method, params).catch(() => {});
     },
     close: () => connection.close(),
   };
+}
+
+/**
+ * Takes notifications out of the stream before the SDK sees them: it drops an update of a kind that it does not know, and
+ * handles updates later than an answer that came after them.
+ */
+function takeNotifications(receiver: Receiver): TransformStream<acp.AnyMessage, acp.AnyMessage> {
+  return new TransformStream({
+    transform(message, controller) {
+      if ("method" in message && !("id" in message)) receiver.notification(message.method, message.params);
+      else controller.enqueue(message);
+    },
+  });
 }
 
 function failed(error: unknown, closed: boolean): Answer {

@@ -15,7 +15,7 @@ import { receive } from "./receive.ts";
 import { openReportListener, type ReportListener } from "./report-listener.ts";
 import { engineOf } from "./session.ts";
 import { newSessionState, type SessionState } from "./session-state.ts";
-import { classify, exitEvidence, ownStop } from "./turn-end.ts";
+import { classify, exitEvidence, outlivesRestart, ownStop } from "./turn-end.ts";
 
 /** How this program is run again as a child. */
 export interface SelfCommand {
@@ -100,5 +100,5 @@ async function failureOf(state: SessionState, child: SpokenProcess, error: unkno
   }
   const signal = facts.exit?.signal ?? null;
   const known = classify(state, { exit: { code, signal, stderr_tail: facts.stderr_tail } });
-  return known ?? ownStop("interrupted", "exit", `at its start ${exitEvidence(facts)}`);
+  return known !== null && outlivesRestart(known) ? known : ownStop("interrupted", "exit", `at its start ${exitEvidence(facts)}`);
 }

@@ -1,4 +1,5 @@
 import { now } from "../run/clock.ts";
+import type { StopReason } from "../run/stop-reason.ts";
 import { type AcpErrorSeen, classifyStop, type StopEvidence } from "./classify-stop.ts";
 import type { Answer } from "./connection.ts";
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "./engine.ts";
@@ -33,12 +34,14 @@ export function concludeTurn(state: SessionState, outcome: TurnOutcome, cancelle
   if (outcome.kind === "silent") return { kind: "silent", after_s: outcome.after_s, usage };
   if (outcome.answer.kind === "closed") return broken(state, facts, usage);
 
-  const error = outcome.answer.kind === "error" ? outcome.answer.error : null;
-  if (isTurnLimit(state, error)) return { kind: "ended", stop_reason: "max_turn_requests", usage };
-  const stop = classify(state, { acp_error: error, acp_stop_reason: answer?.stopReason ?? null });
+  const acp_error = outcome.answer.kind === "error" ? outcome.answer.error : null;
+  const reason = answer?.stopReason ?? null;
+  // `cancelled` would be read as the owner's wish, and it was not.
+  const stop = classify(state, { acp_error, acp_stop_reason: reason === "cancelled" ? null : reason });
+  if (stop?.reason === "max_iterations") return { kind: "ended", stop_reason: "max_turn_requests", usage };
+  if (stop?.reason === "cancelled") return { kind: "stopped", stop: { ...stop, reason: "interrupted" }, usage };
   if (stop !== null) return { kind: "stopped", stop, usage };
-  if (error !== null) return { kind: "stopped", stop: ownStop("failed", "acp_error", errorText(error)), usage };
-  return endedByItself(answer?.stopReason ?? null, usage);
+  return endedByItself(acp_error === null ? reason : "end_turn", usage);
 }
 
 /** Evidence of this session, with what is given in place of the empty channels, put to the classifier; redacted and cut. */
@@ -78,8 +81,15 @@ function broken(state: SessionState, facts: ProcessFacts, usage: TurnUsage): Tur
   const code = facts.exit?.code ?? null;
   const signal = facts.exit?.signal ?? null;
   const stop = classify(state, { exit: { code, signal, stderr_tail: facts.stderr_tail } });
-  if (stop !== null && stop.reason !== "interrupted" && stop.reason !== "relay_timeout") return { kind: "stopped", stop, usage };
+  if (stop !== null && outlivesRestart(stop)) return { kind: "stopped", stop, usage };
   return { kind: "died", code, signal, evidence: exitEvidence(facts), usage };
+}
+
+const LASTING: readonly StopReason[] = ["engine_limit", "provider_credit", "engine_auth", "context_overflow", "storage"];
+
+/** Whether a new process would meet the same cause again. */
+export function outlivesRestart(stop: ClassifiedStop): boolean {
+  return LASTING.includes(stop.reason);
 }
 
 export function exitEvidence(facts: ProcessFacts): string {
@@ -91,12 +101,6 @@ export function exitEvidence(facts: ProcessFacts): string {
 function describeExit(exit: ProcessExit | null): string {
   if (exit === null) return "the engine closed its connection while its process was alive";
   return exit.signal === null ? `the engine exited with code ${exit.code}` : `the engine was ended by ${exit.signal}`;
-}
-
-// Claude's own limit of requests in one turn ends an iteration like any other end of turn.
-function isTurnLimit(state: SessionState, error: AcpErrorSeen | null): boolean {
-  const texts = [error?.message ?? "", state.session_failure?.title ?? ""];
-  return texts.some((text) => /maximum number of turns/i.test(text));
 }
 
 /** A turn that the engine ended without an error; an end that is none of the known ones is not taken for a clean one. */

@@ -190,7 +190,7 @@ async function recordAttempt(
 
 async function resolveAgent(drive: Drive): Promise<AgentSpec> {
   try {
-    return await drive.ctx.agents.resolve(drive.run.agent);
+    return await drive.ctx.agentsOf(drive.run.settings.config_path).resolve(drive.run.agent);
   } catch (error) {
     if (error instanceof LoopkeeperError) throw new StopRun(loopStop("failed", error.message));
     throw error;

@@ -14,7 +14,8 @@ export interface LoopContext {
   readonly store: Store;
   readonly checkpoints: Checkpoints;
   readonly engines: Engines;
-  readonly agents: Agents;
+  /** Agents as the configuration file at this path has them now: a new attempt reads the current one. */
+  agentsOf(configPath: string | null): Agents;
   readonly settings: LoopSettings;
   readonly worker_id: string;
   readonly identity: ProcessIdentity;

@@ -11,6 +11,7 @@ import type { Attempt } from "./attempt.ts";
 import { captureFault, checkpointRecord } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges } from "./effects.ts";
+import { autoResumeAt } from "./scheduled.ts";
 import { unreachableAfter } from "./stages.ts";
 
 export interface StopInput {
@@ -201,7 +202,14 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
   const unreachable = reason === "failed" ? unreachableAfter(after) : [];
   await drive.apply({
     bump_revision: true,
-    run: { state: next.state, stop_reason: reason, stop: record, stop_request: null, stopped_at: at, waiting_until: null },
+    run: {
+      state: next.state,
+      stop_reason: reason,
+      stop: record,
+      stop_request: null,
+      stopped_at: at,
+      waiting_until: autoResumeAt(drive.run, record),
+    },
     steps: [
       ...running.map((step) => ({ step: step.step, state: stepState }) as const),
       ...unreachable.map((step) => ({ step, state: "unreachable" }) as const),

@@ -1,4 +1,4 @@
-import { monotonicMs, now, sleep } from "../run/clock.ts";
+import { epochMs, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { isLive } from "../run/run.ts";
 import type { LeaseRecord } from "../store/store.ts";
@@ -6,6 +6,7 @@ import type { LoopContext } from "./context.ts";
 import type { Drive } from "./drive.ts";
 import { driveRun } from "./loop.ts";
 import { recoverRun } from "./recover.ts";
+import { resumeScheduled } from "./scheduled.ts";
 
 const POLL_MS = 200;
 const BEAT_MS = 2_000;
@@ -115,6 +116,23 @@ class Worker {
       if (taken === null) continue;
       if (isLive(taken.run.state)) this.#start(lease.run_id, () => recoverRun(this.#ctx, taken, evidence));
       else await this.#ctx.store.releaseLease(lease.run_id, taken.fence);
+    }
+    await this.#attend();
+  }
+
+  /** Runs without a driver: orphans are recovered, and what waits for a time is continued when it has come. */
+  async #attend(): Promise<void> {
+    for (const run of await this.#ctx.store.liveRuns()) {
+      if (this.#driving.has(run.run_id)) continue;
+      if (run.state === "running" || run.state === "stopping") {
+        const taken = await this.#ctx.store.leaseIdle(run.run_id, this.#ctx.worker_id, this.#ctx.identity);
+        if (taken !== null)
+          this.#start(run.run_id, () =>
+            recoverRun(this.#ctx, { run, fence: taken.fence }, "its driver let go of it without recording a stop"),
+          );
+      }
+      if (run.state === "stopped" && run.waiting_until !== null && msOf(run.waiting_until) <= epochMs())
+        await resumeScheduled(this.#ctx, run);
     }
   }
 

@@ -60,12 +60,10 @@ export async function resetConsequences(
         (act) =>
           `${act.kind}: ${oneLine(act.what, 120)}${act.ref === null ? "" : ` (${act.ref})`}${act.status === "unobserved" ? ", its outcome was never seen" : ""}`,
       ),
-    conflicts: plan.conflicts
-      .slice(0, LISTED)
-      .map((path) => ({
-        path,
-        changed_by: path === HEAD_CONFLICT ? "somebody who committed or switched the branch" : "somebody else since",
-      })),
+    conflicts: plan.conflicts.slice(0, LISTED).map((path) => ({
+      path,
+      changed_by: path === HEAD_CONFLICT ? "somebody who committed or switched the branch" : "somebody else since",
+    })),
   };
 }
 

@@ -135,6 +135,8 @@ export interface RunSettings {
   readonly command_timeout_s: number;
   /** The run whose stop checkpoint this one was based on (`base: "run:<id>"`), its uncommitted edits included. */
   readonly base_run: string | null;
+  /** Configuration file that named the agents when the run was started or last resumed. */
+  readonly config_path: string | null;
 }
 
 export interface RunRecord {

@@ -113,7 +113,7 @@ export async function leaseIdle(
 ): Promise<{ readonly fence: number } | null> {
   return backend.write(async (trx) => {
     const row = await lockedRun(backend, trx, runId);
-    if (row === undefined || row.state === "queued" || row.state === "running" || row.state === "stopping") return null;
+    if (row === undefined || row.state === "queued") return null;
     const fence = await takeLease(trx, runId, workerId, identity);
     return fence === null ? null : { fence };
   });

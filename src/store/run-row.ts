@@ -32,6 +32,7 @@ const settingsSchema = z.object({
   tool_silence_s: z.number(),
   command_timeout_s: z.number(),
   base_run: z.string().nullable(),
+  config_path: z.string().nullable(),
 });
 
 const uncommittedSchema = z.object({

@@ -227,7 +227,10 @@ export interface Store {
     workerId: string,
     identity: ProcessIdentity,
   ): Promise<{ readonly run: RunRecord; readonly fence: number } | null>;
-  /** Takes the lease of a run that is not live, for work on its tree by a door (reset). Null when somebody holds it. */
+  /**
+   * Takes the lease of a run that nobody drives and that waits for no driver: a stopped one, for work on its tree (reset), or
+   * a running one whose driver let go of it without recording a stop. Null when somebody holds it, or when it is queued.
+   */
   leaseIdle(runId: string, workerId: string, identity: ProcessIdentity): Promise<{ readonly fence: number } | null>;
   /** Renews and touches `alive_at`; false when the lease is no longer this fence's. */
   renewLease(runId: string, fence: number): Promise<boolean>;

@@ -356,6 +356,7 @@ function runRecord(input: {
       silence_s: ctx.settings.silence_s,
       tool_silence_s: ctx.settings.tool_silence_s,
       command_timeout_s: ctx.settings.command_timeout_s,
+      config_path: ctx.settings.config_path,
       base_run: args.base?.startsWith("run:") === true ? args.base.slice(4) : null,
     },
     state: "queued",

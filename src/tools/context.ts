@@ -17,6 +17,7 @@ export interface ToolSettings {
   readonly tool_silence_s: number;
   readonly command_timeout_s: number;
   readonly fetch_remote: boolean;
+  readonly config_path: string | null;
   /** Folder that holds the worktrees of runs. */
   readonly workspaces: string;
   /** How a person starts this program, for hints in answers. */

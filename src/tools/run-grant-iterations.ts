@@ -81,7 +81,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
           by: "grant",
           add_iterations: args.iterations,
           instructions: [],
-          settings: run.settings,
+          settings: { ...run.settings, config_path: ctx.settings.config_path },
           model: run.model,
           verify: null,
           data: {},

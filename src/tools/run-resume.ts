@@ -187,7 +187,7 @@ function scheduledFor(args: ResumeArgs, run: RunRecord): string | null {
   return beforeReset(run, epochMs()) ? isoOf(msOf(run.stop.resets_at) + 30_000) : null;
 }
 
-function settingsWith(args: ResumeArgs, run: RunRecord): RunSettings {
+function settingsWith(args: ResumeArgs, run: RunRecord, ctx: ToolContext): RunSettings {
   const command = run.stop?.question?.command ?? null;
   const allowed =
     args.permission === "allow_for_run" && command !== null
@@ -195,6 +195,7 @@ function settingsWith(args: ResumeArgs, run: RunRecord): RunSettings {
       : run.settings.allowed_commands;
   return {
     ...run.settings,
+    config_path: ctx.settings.config_path,
     allowed_commands: allowed,
     ...(args.budget === undefined ? {} : { budget: args.budget }),
     ...(args.auto_resume === undefined ? {} : { auto_resume: { ...args.auto_resume, used: 0 } }),
@@ -223,7 +224,11 @@ async function schedule(args: ResumeArgs, call: Call, facts: GateFacts, until: s
     at,
     expected_revision: run.revision,
     bump_revision: true,
-    run: { waiting_until: until, settings: settingsWith(args, run), ...(args.model === undefined ? {} : { model: args.model }) },
+    run: {
+      waiting_until: until,
+      settings: settingsWith(args, run, ctx),
+      ...(args.model === undefined ? {} : { model: args.model }),
+    },
     ...(args.add_iterations === undefined ? {} : { grants: [{ iterations: args.add_iterations, at }] }),
     new_instructions: instructionsOf(args, run, at),
     events: [{ type: "run_scheduled", at, data: { until, by: "owner" } }],
@@ -293,7 +298,7 @@ async function reopen(
       by: "owner",
       add_iterations: args.add_iterations ?? 0,
       instructions: instructionsOf(args, run, at),
-      settings: settingsWith(args, run),
+      settings: settingsWith(args, run, ctx),
       model: args.model ?? run.model,
       verify: args.verify ?? null,
       data: { on_drift: args.on_drift ?? "keep", safety_checkpoint: applied?.safety.id ?? null },

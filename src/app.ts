@@ -1,0 +1,161 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createCheckpoints } from "./checkpoint/create.ts";
+import { type Config, readConfigFile } from "./config.ts";
+import { createAgents, createEngines } from "./engine/create.ts";
+import type { Agents, Engines } from "./engine/engine.ts";
+import { launchDetached } from "./engine/launch-detached.ts";
+import { createLog, type Log } from "./log.ts";
+import { monotonicMs } from "./run/clock.ts";
+import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
+import { openStore } from "./store/open.ts";
+import type { Store } from "./store/store.ts";
+import type { Caller, ToolContext } from "./tools/context.ts";
+import type { ToolRuntime } from "./tools/runtime.ts";
+
+/** The composition root: the only file that constructs things. */
+
+export interface Parts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly store: Store;
+  readonly engines: Engines;
+  readonly checkpoints: ReturnType<typeof createCheckpoints>;
+}
+
+/** The owner of everything in a local home. */
+const LOCAL_OWNER = "local";
+
+export async function openParts(config: Config, log: Log): Promise<Parts> {
+  makeHome(config.home);
+  const store = await openStore({
+    url: config.database_url,
+    path: join(config.home, "loopkeeper.db"),
+    onError: (error) => log("warn", "the store reported a fault", { error: messageOf(error) }),
+  });
+  return {
+    config,
+    log,
+    store,
+    engines: createEngines({ env: config.env, self: config.self, log }),
+    checkpoints: createCheckpoints({ env: config.env, home: config.user_home }),
+  };
+}
+
+export function logOf(config: Config, name: string): Log {
+  return createLog({ level: config.log_level, file: null, name });
+}
+
+function makeHome(home: string): void {
+  try {
+    mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
+    mkdirSync(join(home, "workspaces"), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new LoopkeeperError(
+      "store_unavailable",
+      `LOOPKEEPER_HOME ${home} cannot be made (${systemCode(error) ?? "unknown"}). Make it writable, or set LOOPKEEPER_HOME to another folder.`,
+    );
+  }
+}
+
+/** Agents as the configuration file has them now; the file may have changed since this process started. */
+export function agentsOf(config: Config, configPath: string | null): Agents {
+  const file = configPath === null ? null : readConfigFile(configPath);
+  return createAgents({
+    env: config.env,
+    home: config.home,
+    self: config.self,
+    configured: file?.agents ?? {},
+    default_agent: file?.default_agent ?? null,
+  });
+}
+
+/** How often a door looks whether live runs have lost their driver, in milliseconds. */
+const WATCH_MS = 5_000;
+
+/** What a door needs to answer calls: connected parts, and the watch that wakes a worker when one is missing. */
+export async function connectTools(config: Config, log: Log): Promise<ToolRuntime> {
+  const parts = await openParts(config, log);
+  const waker = new WorkerWaker(parts);
+  const watch = setInterval(() => void waker.wakeIfNeeded(), WATCH_MS);
+  watch.unref();
+  await waker.wakeIfNeeded();
+  return {
+    contextFor: (caller) => contextFor(parts, waker, caller),
+    close: async () => {
+      clearInterval(watch);
+      await parts.store.close();
+    },
+  };
+}
+
+function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolContext {
+  const { config } = parts;
+  return {
+    owner: LOCAL_OWNER,
+    store: parts.store,
+    checkpoints: parts.checkpoints,
+    agents: agentsOf(config, config.config_path),
+    engines: parts.engines,
+    settings: {
+      note_lookback_hours: config.note_lookback_hours,
+      silence_s: config.silence_s,
+      tool_silence_s: config.tool_silence_s,
+      command_timeout_s: config.command_timeout_s,
+      fetch_remote: config.fetch_remote,
+      config_path: config.config_path,
+      workspaces: join(config.home, "workspaces"),
+      program: "loopkeeper",
+    },
+    cwd: config.cwd,
+    inside_run: config.inside_run,
+    caller,
+    wakeWorker: () => waker.wake(),
+  };
+}
+
+/** Starts a worker process when none of this host is alive. */
+class WorkerWaker {
+  readonly #parts: Parts;
+  #launchedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async wake(): Promise<void> {
+    // A worker that was just launched needs a moment to sign in; launching a second one meanwhile would be for nothing.
+    if (monotonicMs() - this.#launchedMs < 5_000 || (await this.#anyAlive())) return;
+    this.#launchedMs = monotonicMs();
+    const { config } = this.#parts;
+    launchDetached({
+      command: config.self.command,
+      args: [...config.self.args, "worker"],
+      cwd: config.home,
+      env: config.env,
+      log_file: join(config.home, "logs", "worker.log"),
+    });
+  }
+
+  /** For runs whose worker died or ended: whatever door lives notices it. */
+  async wakeIfNeeded(): Promise<void> {
+    if (this.#parts.config.inside_run !== null) return;
+    try {
+      const [live, leases] = await Promise.all([this.#parts.store.liveRuns(), this.#parts.store.leases()]);
+      if (live.length > 0 || leases.length > 0) await this.wake();
+    } catch (error) {
+      this.#parts.log("warn", "the watch over workers failed", { error: messageOf(error) });
+    }
+  }
+
+  async #anyAlive(): Promise<boolean> {
+    const { store, engines } = this.#parts;
+    const own = await engines.processIdentity();
+    for (const worker of await store.workers()) {
+      if (worker.identity.host !== own.host) continue;
+      if ((await engines.isAlive(worker.identity)) === true) return true;
+      await store.removeWorker(worker.worker_id);
+    }
+    return false;
+  }
+}

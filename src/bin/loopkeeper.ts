@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+import { readConfig } from "../config.ts";
+import { LoopkeeperError, messageOf } from "../run/errors.ts";
+
+/** Commands that are no tools, with what each does; every tool is a command too. */
+const COMMANDS = {
+  mcp: "serve MCP over stdio (the default)",
+  worker: "drive runs; started by itself when needed",
+  demo: "a coding loop from start to done in a small repository",
+  agents: "the coding agents that are found here",
+  report: "the report server inside an engine session (internal)",
+  "scripted-agent": "the deterministic agent of the demo and the tests (internal)",
+} as const;
+
+async function main(words: readonly string[]): Promise<number> {
+  const [name = "mcp", ...rest] = words;
+  switch (name) {
+    case "mcp":
+      return serve();
+    case "worker":
+      await (await import("../worker-process.ts")).runWorkerProcess(readConfig());
+      return 0;
+    case "report":
+      await (await import("../server/report.ts")).runReportServer({ env: readConfig().env });
+      return 0;
+    case "scripted-agent":
+      await (await import("../engine/scripted/agent.ts")).runScriptedAgent({ args: rest, env: readConfig().env });
+      return 0;
+    case "agents":
+      return listAgents();
+    case "demo":
+      return (await import("../demo/demo.ts")).runDemo(readConfig(), rest);
+    case "--version":
+    case "-v":
+      process.stdout.write(`${(await import("../version.ts")).VERSION}\n`);
+      return 0;
+    default:
+      return command(words);
+  }
+}
+
+async function serve(): Promise<number> {
+  const [{ createMcpServer }, { serveMcpOverStdio }, { TOOLS }, { lazyCalls }, { VERSION }] = await Promise.all([
+    import("../server/mcp.ts"),
+    import("../server/stdio.ts"),
+    import("../tools/index.ts"),
+    import("../tools/runtime.ts"),
+    import("../version.ts"),
+  ]);
+  const calls = lazyCalls(lazyDoor("mcp"));
+  await serveMcpOverStdio(
+    () => createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call }),
+    (error) => process.stderr.write(`loopkeeper: ${messageOf(error)}\n`),
+  );
+  await calls.close();
+  return 0;
+}
+
+/** Store, git and engines load at the first call: a client that only lists tools does not wait for them. */
+function lazyDoor(name: string): Parameters<typeof import("../tools/runtime.ts").lazyCalls>[0] {
+  return {
+    connect: async () => {
+      const { connectTools, logOf } = await import("../app.ts");
+      const config = readConfig();
+      return connectTools(config, logOf(config, name));
+    },
+    onDefect: (error) =>
+      process.stderr.write(`loopkeeper: defect: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  };
+}
+
+async function command(words: readonly string[]): Promise<number> {
+  const [{ runCli }, { TOOLS }, { lazyCalls }] = await Promise.all([
+    import("../cli/cli.ts"),
+    import("../tools/index.ts"),
+    import("../tools/runtime.ts"),
+  ]);
+  const calls = lazyCalls(lazyDoor("cli"));
+  const ending = new AbortController();
+  process.once("SIGINT", () => ending.abort());
+  try {
+    return await runCli(words, {
+      tools: TOOLS,
+      call: calls.call,
+      cwd: readConfig().cwd,
+      others: COMMANDS,
+      signal: ending.signal,
+      out: (text) => process.stdout.write(`${text}\n`),
+      err: (text) => process.stderr.write(`${text}\n`),
+    });
+  } finally {
+    await calls.close();
+  }
+}
+
+async function listAgents(): Promise<number> {
+  const { agentsOf } = await import("../app.ts");
+  const config = readConfig();
+  for (const agent of await agentsOf(config, config.config_path).list()) {
+    process.stdout.write(`${agent.name.padEnd(12)} ${agent.found ? "found" : "not found"}  ${agent.how}\n`);
+  }
+  return 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(
+    error instanceof LoopkeeperError
+      ? `${error.code}: ${error.message}\n`
+      : `loopkeeper: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  process.exitCode = 1;
+}
