@@ -49,6 +49,7 @@ export const FORBIDDEN_IMPORTS: readonly Plant[] = [
   ...foreign("tools", ["../server/mcp.ts", "../cli/cli.ts", "../app.ts", "@modelcontextprotocol/server", "pg"]),
   ...foreign("server", ["../store/store.ts", "../resume/gate.ts", "../cli/cli.ts", "../config.ts", "kysely"]),
   ...foreign("cli", ["../store/store.ts", "../server/mcp.ts", "../engine/engine.ts", "@modelcontextprotocol/server"]),
+  ...foreign("a-new-folder", ["kysely", "@agentclientprotocol/sdk"]),
   ...foreign("bin", ["kysely", "@modelcontextprotocol/server", "node:child_process"]),
 ];
 
