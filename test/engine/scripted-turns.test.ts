@@ -9,6 +9,7 @@ afterEach(() => bench.close());
 test("a turn that says, plans, edits, runs and reports ends cleanly and is journalled in order", async () => {
   bench = await workbench();
   const engine = await bench.engine({
+    mcp: true,
     turns: [
       [
         { think: "Let me " },

@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,7 @@ export interface Workbench {
   readonly run_id: string;
   readonly nonce: string;
   readonly heard: Heard;
-  /** Starts the scripted agent with this script; `change` alters the launch. */
+  /** Starts the scripted agent with this script (without the injected server unless it says `mcp: true`). */
   start(script: object, change?: Partial<EngineLaunch>, resume?: string | null): Promise<EngineStart>;
   /** As `start`, for a start that has to succeed. */
   engine(script: object, change?: Partial<EngineLaunch>, resume?: string | null): Promise<Engine>;
@@ -43,7 +43,7 @@ export async function workbench(env: Record<string, string> = {}): Promise<Workb
   const cwd = join(folder, "work tree");
   const base = { PATH: process.env["PATH"] ?? "", HOME: folder, LOOPKEEPER_SCRIPTED_HOME: join(folder, "sessions"), ...env };
   const engines = createEngines({ env: base, self: SELF, log: () => {} });
-  await import("node:fs/promises").then(({ mkdir }) => mkdir(cwd));
+  await mkdir(cwd);
   const heard: Heard = { entries: [], plans: [], reports: [], calls: [], activities: 0 };
   const listener: EngineListener = {
     entry: (entry) => heard.entries.push(entry),
@@ -60,7 +60,7 @@ export async function workbench(env: Record<string, string> = {}): Promise<Workb
 
   async function start(script: object, change: Partial<EngineLaunch> = {}, resume: string | null = null): Promise<EngineStart> {
     const file = join(folder, "script.json");
-    await writeFile(file, JSON.stringify(script));
+    await writeFile(file, JSON.stringify({ mcp: false, ...script }));
     const agent = {
       name: "scripted",
       profile: "scripted",
