@@ -55,7 +55,7 @@ const input = z.strictObject({
     .min(1)
     .optional()
     .describe("claude, codex, opencode, gemini, or a configured one; default: the configured or first one found."),
-  model: z.string().min(1).optional(),
+  model: z.string().min(1).optional().describe("A model of the agent; default: the agent's own."),
   workspace: z
     .enum(WORKSPACE_KINDS)
     .optional()
@@ -93,7 +93,7 @@ const input = z.strictObject({
     .enum(["leave", "commit"])
     .optional()
     .describe("At done in a worktree: leave uncommitted edits (default) or commit them on the run's branch."),
-  instructions: z.string().min(1).max(100_000).optional(),
+  instructions: z.string().min(1).max(100_000).optional().describe("How to work: orders beside the objective."),
   permissions: z.enum(PERMISSION_LEVELS).optional().describe("all (default in a worktree), edits (default in_place), ask."),
   allow: commands.optional().describe("With permissions edits: further command prefixes that are allowed."),
   budget: budgetSchema.optional().describe("Caps over the run's whole life: cost_usd, minutes, tokens."),

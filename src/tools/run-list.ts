@@ -34,9 +34,9 @@ const input = z.strictObject({
     .min(1)
     .optional()
     .describe("Only runs of this repository: a path (any clone or worktree of it), or its remote."),
-  state: stateSchema.optional(),
-  stop_reason: stopReasonSchema.optional(),
-  resumable: z.boolean().optional(),
+  state: stateSchema.optional().describe("Only runs in this state."),
+  stop_reason: stopReasonSchema.optional().describe("Only runs that stopped for this reason."),
+  resumable: z.boolean().optional().describe("Only runs that run_resume could continue now (true), or could not (false)."),
   needs_attention: z.boolean().optional().describe("Stopped and waiting for a call or a person."),
   changed_since: z.iso
     .datetime({ offset: true })

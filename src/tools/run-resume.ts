@@ -42,12 +42,12 @@ const input = z.strictObject({
     .optional()
     .describe("What to do when others changed the tree since: keep (default), restore the run's files, or refuse."),
   at: z.enum(["now", "reset"]).optional().describe("After engine_limit: now, or when the usage window resets."),
-  auto_resume: autoResumeArgument.optional(),
+  auto_resume: autoResumeArgument.optional().describe("Continue by itself after these stops, so many times."),
   verify: z.array(z.string().min(1)).max(50).optional().describe("Replaces the checks of the stopped steps."),
-  model: z.string().min(1).optional(),
+  model: z.string().min(1).optional().describe("Another model of the same agent; default: the run's."),
   budget: budgetSchema.optional().describe("New totals over the run's whole life."),
   repo: z.string().min(1).optional().describe("Where the repository is on this machine, if it moved."),
-  dry_run: z.boolean().optional(),
+  dry_run: z.boolean().optional().describe("Checks everything and changes nothing."),
   request_id: requestIdArgument,
   expected_revision: expectedRevisionArgument,
 });

@@ -20,7 +20,10 @@ export const runStop = defineTool({
   openWorld: false,
   input: z.strictObject({
     run_id: runIdArgument,
-    mode: z.enum(["now", "after_iteration"]).optional(),
+    mode: z
+      .enum(["now", "after_iteration"])
+      .optional()
+      .describe("now (default) ends the turn; after_iteration lets the present iteration end first."),
     why: z.string().min(1).max(2_000).optional().describe("Your reason, kept in the record."),
     request_id: requestIdArgument,
     expected_revision: expectedRevisionArgument,
