@@ -39,7 +39,7 @@ export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
       tool_silence_s: 3600,
       command_timeout_s: 900,
       base_run: null,
-    config_path: null,
+      config_path: null,
     },
     state: "queued",
     stop_reason: null,
