@@ -67,8 +67,10 @@ const input = z.strictObject({
     .describe(
       'A revision to branch from (default HEAD), or "run:<run_id>": that run\'s stop checkpoint with its uncommitted edits.',
     ),
-  branch: name
-    .or(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/u))
+  branch: z
+    .string()
+    .max(200)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/u, "a branch name: letters, digits, dot, dash, underscore, slash")
     .optional()
     .describe("Name of the new branch in a worktree; default loopkeeper/<short id>."),
   steps: z

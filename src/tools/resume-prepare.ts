@@ -8,7 +8,12 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
-import type { ResumeArgs } from "./run-resume.ts";
+
+/** The arguments of run_resume that decide about the repository and its files. */
+export interface ResumeWish {
+  readonly repo?: string | undefined;
+  readonly on_drift?: "keep" | "restore" | "refuse" | undefined;
+}
 
 /** Everything that is looked at before a run is reopened; nothing is changed by looking. */
 export interface Prepared {
@@ -28,7 +33,7 @@ export interface Prepared {
 export async function prepareResume(
   ctx: ToolContext,
   facts: GateFacts,
-  args: ResumeArgs,
+  args: ResumeWish,
   from: "stop" | "entry",
 ): Promise<Prepared> {
   const { run } = facts;
@@ -97,7 +102,7 @@ function sameRepository(found: Repository, run: RunRecord): boolean {
   return run.root_commit !== null && found.root_commit === run.root_commit;
 }
 
-function checkDrift(run: RunRecord, drift: Drift | null, args: ResumeArgs): void {
+function checkDrift(run: RunRecord, drift: Drift | null, args: ResumeWish): void {
   if (drift === null) return;
   const remoteGone = drift.branch.remote?.deleted === true;
   if ((drift.branch.merged !== null || remoteGone) && args.on_drift === undefined) {
@@ -137,7 +142,7 @@ async function wantedRestore(
   stop: StopRecord,
   input: {
     readonly from: "stop" | "entry";
-    readonly args: ResumeArgs;
+    readonly args: ResumeWish;
     readonly attempts: readonly AttemptRecord[];
     readonly drift: Drift | null;
   },
@@ -161,7 +166,7 @@ async function targetOf(
   ctx: ToolContext,
   run: RunRecord,
   stop: StopRecord,
-  input: { readonly from: "stop" | "entry"; readonly args: ResumeArgs; readonly attempts: readonly AttemptRecord[] },
+  input: { readonly from: "stop" | "entry"; readonly args: ResumeWish; readonly attempts: readonly AttemptRecord[] },
 ): Promise<CheckpointRecord | null> {
   if (input.from === "entry") {
     const id = input.attempts.findLast((attempt) => attempt.step === stop.step)?.entry_checkpoint ?? null;
