@@ -65,6 +65,9 @@ const TEXT_KEYS = new Set([
   "details_message",
 ]);
 
+/** Errors say what they are early; what is longer holds a page or a dump. */
+const LONGEST_TEXT = 20_000;
+
 export function errorFacts(evidence: StopEvidence): ErrorFacts {
   const seen = [
     ...ofAcpError(evidence),
@@ -74,7 +77,9 @@ export function errorFacts(evidence: StopEvidence): ErrorFacts {
     ...ofLastMessage(evidence),
   ];
   const fields = seen.flatMap((error) => fieldsOf([error.text, error.data]));
-  const text = [...seen.map((error) => error.text), ...fields.filter(isErrorText).map((field) => String(field.value))].join("\n");
+  const text = [...seen.map((error) => error.text), ...fields.filter(isErrorText).map((field) => String(field.value))]
+    .join("\n")
+    .slice(0, LONGEST_TEXT);
   const tokens = new Set(fields.filter(isToken).map((field) => snakeCase(String(field.value).split(".").at(-1) ?? "")));
   const statuses = fields.filter((field) => STATUS_KEYS.has(field.key)).map((field) => Number(field.value));
   return {
@@ -107,7 +112,7 @@ function ofFailedThread(evidence: StopEvidence): readonly ErrorSeen[] {
 
 /** A partial answer may stand before the error. */
 function lastWords(message: string): string {
-  const lines = cleaned(message).split("\n");
+  const lines = cleaned(message.slice(-LONGEST_TEXT)).split("\n").slice(-12);
   for (let from = 0; from < lines.length; from += 1) {
     const error = wholeErrorLine(lines.slice(from).join("\n"));
     if (error !== null) return error.text;
@@ -131,7 +136,7 @@ export function endedItsTurn(evidence: StopEvidence): boolean {
 }
 
 function lastLines(text: string): readonly string[] {
-  return cleaned(text)
+  return cleaned(text.slice(-LONGEST_TEXT))
     .split("\n")
     .filter((line) => line.trim() !== "")
     .slice(-8);

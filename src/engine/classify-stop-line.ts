@@ -5,26 +5,28 @@ import { fieldsOf, jsonIn, parseJson } from "./classify-stop-walk.ts";
 const LONGEST = 4000;
 /** What a CLI writes before its errors; after one of these an error needs no known wording. */
 const ERROR_PREFIX =
-  /^(?:\[?API Error\b:?\s*|Ran into this error:\s*|litellm\.\w+:\s*|(?:\w+Error|\w+Exception)\b\s*[:-]\s*|exception\s+|Error code:\s*\d{3}\b[\s-]*|Request failed:\s*|Error running [\w ]{1,40}:\s*|unexpected status\b\s*|exceeded retry limit\b,?\s*|got status:\s*|stream error:\s*)/i;
+  /^(?:\[?API Error\b:?\s*|Ran into this error:\s*|litellm\.\w+:\s*|(?:\w+Error|\w+Exception)\b\s*[:-]\s*|exception\s+|Error code:\s*\d{3}\b[\s-]*|Request failed:\s*|Error running [\w ]{1,40}:\s*|unexpected status\b\s*|exceeded retry limit\b,?\s*|got status:\s*(?:[A-Z_]+\b[.:]?\s*)?|stream error:\s*)/i;
 const WEAK_PREFIX = /^(?:(?:internal |fatal |unexpected )?error:\s*|warning:\s*|\[?error\]?\s+|bad request\s*)/i;
 /** Who or what an error sentence may begin with before its telling words. */
 const SUBJECT =
-  /^(?:(?:you(?:'ve| have|'re| are)?|your?|the|this|that|an?|our|we(?:'re| are)|it|is|are|has|have|was|been|currently|temporarily|claude|codex|gemini|openai|anthropic|chatgpt|model'?s?|selected|server|service|request(?:ed)?|repeated|input|api|provider|account|organization|workspace|current|agent|content|code|ai|pro|max|plus|team|free|opus|sonnet|haiku|fable|\d(?:\.\d)?|\d+-hour|access|could|not|be|refresh(?:ed)?|token|because|experiencing|ran|out|of|room|in|limit|daily|weekly|usage|error|errors|status|message|new|remote|http|please|[45]\d\d)\b[\s,:'()-]*)*$/i;
+  /^(?:(?:you(?:'ve| have|'re| are)?|your?|the|this|that|an?|our|we(?:'re| are)|it|is|are|has|have|was|been|currently|temporarily|claude|codex|gemini|openai|anthropic|chatgpt|model'?s?|selected|server|service|request(?:ed)?|repeated|input|api|provider|account|organization|workspace|current|agent|content|code|ai|pro|max|plus|team|free|opus|sonnet|haiku|fable|\d(?:\.\d)?|\d+-hour|access|could|not|be|refresh(?:ed)?|token|because|experiencing|no|unexpected|monthly|hourly|session|plan|five|hour|ran|out|of|room|in|limit|daily|weekly|usage|error|errors|status|message|new|remote|http|please|[45]\d\d)\b[\s,:'()-]*)*$/i;
 /** How the sentence may go on after its telling words without a stop between them. */
 const CONTINUATION =
-  /^(?:$|[\s)\]]*$|[(|]|(?:[\s,]*(?:for|on|of|by|before|without|because|from|with|to|or|per|and|which|while|when|in|at|errors?|exceeded|reached|requests?|connection|unexpectedly|limit|again|resets?|will|please|is exceeded|is required|was already|appears?|completion|sending|token)\b))/i;
+  /^[\s)\]]*$|^[(|]|^[\s,]*(?:for|on|of|by|before|without|because|from|to|or|per|which|will|please|resets?)\b/i;
 
 /**
  * What a person who reports work writes and a machine that reports an error does not: first person, work done, tests,
  * source files, code marks.
  */
 const PROSE =
-  /(?:^|[\s("'])I(?:'m|'ve|'ll|'d)?\s|\bmy\b|\bwe (?!are\b)|`|"|→|=>|->|✓|✗|\b(?:tests?|suite|specs?|fixtures?|mocks?|snapshots?|storybook|assert\w*|parsers?|refactor\w*|commits?|committed|readme|regex|stubs?|components?|banners?|toasts?|tooltips?|strings?|copy|wording|labels?|placeholders?|handlers?|helpers?|functions?|modules?|page|screen|button|docs page|sections?|branch|merge[ds]?|deploy\w*|CI|users)\b|\b(?:added|fixed|updated|changed|renamed|removed|implemented|covered|covers|reproduced|documented|translated|mapped|maps|wired|moved|replaced|handled|handles|parsed|shown|shows|prints?|printed|renders?|displays?|green|pass(?:es|ed|ing)|finished|works|retries)\b|\b(?:is|are|was|were) (?:now|what|how|only|just|thrown|returned|one|the (?!request|server|usage))\b|\bnow (?:an?|the|in|is|are|has|have|uses?|returns?|gets?)\b|,? so (?:the|that|it|users?)\b|\bno longer\b|\bnow\.$|(?<![\w/.])[\w./-]+\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cpp|h|cs|php|swift|md|json|ya?ml|toml|html|css|sh|sql)\b/i;
+  /(?:^|[\s("'])I(?:'m|'ve|'ll|'d)?\s|\bmy\b|\bwe (?!are\b)|`|"|→|=>|->|✓|✗|\b(?:tests?|suite|specs?|fixtures?|mocks?|snapshots?|storybook|assert\w*|parsers?|refactor\w*|commits?|committed|readme|regex|stubs?|components?|banners?|toasts?|tooltips?|strings?|copy|wording|labels?|placeholders?|handlers?|helpers?|functions?|modules?|page|screen|button|docs page|sections?|branch|merge[ds]?|deploy\w*|CI|users)\b|\b(?:added|fixed|updated|changed|renamed|removed|implemented|covered|covers|reproduced|documented|translated|mapped|maps|wired|moved|replaced|handled|handles|parsed|shown|shows|prints?|printed|renders?|displays?|green|pass(?:es|ed|ing)|finished|works|retries)\b|(?<=\w )(?:is|are|was|were) (?:now|what|how|only|just|thrown|returned|one|the (?!request|server|usage))\b|\bnow (?:an?|the|in|is|are|has|have|uses?|returns?|gets?)\b|,? so (?:the|that|it|users?)\b|\bno longer\b|\bnow\.$|(?<![\w/.])(?!settings\.json|config\.toml)[\w./-]+\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cpp|h|cs|php|swift|md|json|ya?ml|toml|html|css|sh|sql)\b/i;
 /** Advice and details that follow an error sentence. */
 const ADVICE =
-  /^(?:or |and |but )?(?:please|try|press|visit|is the computer|are you|upgrade|\/[a-z-]+|check|add|go to|see|for more|to |if |this (?:is|can|may|request|might|error)|usually|start a|contact|learn|the (?:request|api|model|server|service|limit|error)|request|run|use|switch|turn|wait|you|your|usage|limits?|it |make sure|ensure|reduce|consider|purchase|buy|send|ask|keep|read|manage|view|decrease|clear|there (?:was|is)|an? (?:error|unexpected)|we(?:'re| are)|sorry|fix|set|interrupted|details|help|org|organization|model|requested|max|current|team|code|status|url|cf-ray|trace|timestamp|increase|enable|weekly|session|daily|opus|sonnet|everything|would|\(?every|\[?retrying|attempt|number|not )\b/i;
+  /^(?:or |and |but )?(?:please|try|press|visit|is the computer|are you|upgrade|\/[a-z-]+|check|add|go to|see|for more|to |if |this (?:is|can|may|request|might|error)|usually|start a|contact|learn|the (?:request|api|model|server|service|limit|error)|request|run|use|switch|turn|wait|you|your|usage|limits?|it |make sure|ensure|reduce|consider|purchase|buy|send|ask|keep|read|manage|view|decrease|clear|there (?:was|is)|an? (?:error|unexpected)|we(?:'re| are)|sorry|fix|set|interrupted|details|help|however|org|organization|model|requested|max|current|team|code|status|url|cf-ray|trace|timestamp|increase|enable|weekly|session|daily|opus|sonnet|everything|would|\(?every|\[?retrying|attempt|number|not )\b/i;
 const DETAIL =
   /\b(?:errors?|fail(?:ed|ure)?|clos(?:e|ed|ing)|time[ds]?[ -]?out|reset|refused|disconnect\w*|unavailable|exceed\w*|limits?|limited|status|invalid|denied|unauthori[sz]ed|forbidden|interrupt\w*|abort\w*|lost|unreachable|socket|network|eof|overload\w*|exhaust\w*|quota|gateway|upstream|stream|https?|tls|ssl|dns|capacity|tokens?|credits?|budget|iteration|sending|response|request id|retry|api key|credentials?|login|rejected|too many|missing|authenticat\w+|getaddrinfo|E[A-Z]{4,}|connect\w*)\b/i;
+/** A status alone is no error: reports of work name statuses too. */
+const NAMES_FAULT = /error|fail|unexpected|reject|unauthori|forbidden|payment required|too many|unavailable|gateway|overload/i;
 const CLAUSE_END =
   /(?<=[.!?…])[\s)\]]+|\s*[·∙•|;]\s*|\s+[—–-]\s+|:\s+|,\s+(?=or |please |add |upgrade |decrease |url|cf-ray|request id)|\s*\n+\s*|\s*\[|\]\s*/;
 
@@ -39,6 +41,7 @@ export interface ErrorLine {
  * advice, addresses and JSON. Prose, code, diffs and logs that quote or begin with such a sentence give null.
  */
 export function wholeErrorLine(message: string): ErrorLine | null {
+  if (message.length > 4 * LONGEST) return null;
   const text = cleaned(message);
   if (text === "" || text.length > LONGEST || text.includes("```")) return null;
   if (/^[[{]/.test(text) && !/^\[?API Error/i.test(text)) return errorJson(text);
@@ -60,8 +63,8 @@ export function cleaned(message: string): string {
     .replaceAll(/[’‘]/g, "'")
     .replaceAll(/[\u00a0\u202f\u2009]/g, " ")
     .replaceAll(/^[ \t]*[⏺●■▲⎿└│✘❌⚠]+[ \t]*/gmu, "")
-    .replaceAll(/^\s*[✻✽✶✳✢*·]\s?\w+ for [\dhms .]+$/gmu, "")
-    .replaceAll(/^\s*request id: ?[\w-]+\s*$/gim, "")
+    .replaceAll(/^[ \t]*[✻✽✶✳✢*·]\s?\w+ for [\dhms .]+$/gmu, "")
+    .replaceAll(/^[ \t]*request id: ?[\w-]+[ \t]*$/gim, "")
     .trim();
 }
 
@@ -73,11 +76,14 @@ function beginsAsError(clause: string): boolean {
     const after = clause.slice(found.index + found[0].length).replace(/[.!?…]+$/, "");
     if (SUBJECT.test(clause.slice(0, found.index)) && (continues(after) || isTime(after))) return true;
   }
-  return statusesIn(clause).length > 0 && clause.length < 80;
+  return (
+    statusesIn(clause).length > 0 && clause.length < 80 && NAMES_FAULT.test(clause) && continues(clause.replace(/^.*\d{3}/, ""))
+  );
 }
 
 /** With a verb of its own after them the telling words are only the subject of a sentence about something else. */
-function continues(after: string): boolean {
+function continues(rest: string): boolean {
+  const after = rest.replace(/^\s*(?:(?:is |was )?(?:exceeded|reached|required)|unexpectedly|again|errors?|already used)\b/i, "");
   const main = after.replace(/\b(?:because|which|that|while|when)\b.*/is, "");
   return CONTINUATION.test(after) && !/\b(?:is|are|was|were|gets?|does|still|only|can|could|should|would|must)\b/i.test(main);
 }

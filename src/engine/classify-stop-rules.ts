@@ -74,6 +74,7 @@ export const STOP_RULES: readonly StopRule[] = [
       "account_on_hold",
       "insufficient_quota",
       "insufficient_credits",
+      "billing_not_active",
       "budget_exceeded",
       "payment_required",
     ],
