@@ -18,10 +18,12 @@ export async function runDemo(config: Config, words: readonly string[]): Promise
   const { values } = parseArgs({ args: [...words], options: { agent: { type: "string" }, keep: { type: "boolean" } } });
   const agent = values.agent ?? "scripted";
   const place = await preparePlace(config);
+  const open = new Set<StoryClient>();
   try {
-    await tellStory(place, agent);
+    await tellStory({ ...place, open }, agent);
     return 0;
   } finally {
+    for (const client of open) await client.close();
     await killWorkers(place);
     if (values.keep === true) said(`Kept: ${place.folder}`);
     else await rm(place.folder, { recursive: true, force: true });
@@ -35,7 +37,12 @@ interface Place {
   readonly env: Readonly<Record<string, string>>;
 }
 
-async function tellStory(place: Place, agent: string): Promise<void> {
+/** The place and the clients that are connected to it: a story that breaks off must not leave a server behind. */
+interface Stage extends Place {
+  readonly open: Set<StoryClient>;
+}
+
+async function tellStory(place: Stage, agent: string): Promise<void> {
   said("1. A small git repository with a failing test, and a loop that may take 2 iterations:");
   let client = await connect(place);
   const started = await client.call("coding_loop_start", {
@@ -52,7 +59,7 @@ async function tellStory(place: Place, agent: string): Promise<void> {
   if (stopped.run.state === "done") return tellDone(place, client, stopped);
   const explained = await client.call("run_explain_stop", { run_id });
   said("3. Why, from the record alone - no agent was woken:", ...explanationLines(explained.explanation));
-  await client.close();
+  await disconnect(place, client);
   await killWorkers(place);
   said("4. Every process of Loopkeeper was killed. A new server knows the run all the same:");
   client = await connect(place);
@@ -70,7 +77,7 @@ async function tellStory(place: Place, agent: string): Promise<void> {
   await tellDone(place, client, await waitUntilStopped(client, run_id));
 }
 
-async function tellDone(place: Place, client: StoryClient, ended: StoryAnswer): Promise<void> {
+async function tellDone(place: Stage, client: StoryClient, ended: StoryAnswer): Promise<void> {
   const { run } = ended;
   said(`7. ${ended.summary}`);
   const check = await shell(place, `${CHECK} && git log --oneline -3`, run.workspace.path);
@@ -83,7 +90,7 @@ async function tellDone(place: Place, client: StoryClient, ended: StoryAnswer): 
   );
   const status = await client.call("run_status", { run_id: run.run_id });
   if (status.take_over != null) said("8. To take the work over:", ...status.take_over.commands.map((command) => `   ${command}`));
-  await client.close();
+  await disconnect(place, client);
   if (run.state !== "done" || check.exit_code !== 0)
     throw new Error(`the demo did not end as it should: the run is ${run.state} (${run.stop_reason ?? "no reason"})`);
 }
@@ -123,9 +130,16 @@ async function preparePlace(config: Config): Promise<Place> {
   return place;
 }
 
-function connect(place: Place): Promise<StoryClient> {
+async function connect(place: Stage): Promise<StoryClient> {
   const { self } = place.config;
-  return connectClient({ command: self.command, args: self.args, env: place.env, cwd: place.folder });
+  const client = await connectClient({ command: self.command, args: self.args, env: place.env, cwd: place.folder });
+  place.open.add(client);
+  return client;
+}
+
+async function disconnect(place: Stage, client: StoryClient): Promise<void> {
+  place.open.delete(client);
+  await client.close();
 }
 
 async function shell(

@@ -9,6 +9,7 @@ import type {
   RunRecord,
   StepRecord,
   StopRecord,
+  Uncommitted,
   VerifyRecord,
 } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
@@ -184,11 +185,23 @@ export function explain(snapshot: StopSnapshot) {
 const observed = (what: string): Item => ({ what, source: "observed" });
 const reported = (what: string): Item => ({ what: oneLine(what, 200), source: "reported" });
 
+/** The list without repeats (a plan and a report often hold the same words), at most a dozen. */
+function bounded(items: readonly Item[]): Item[] {
+  const seen = new Set<string>();
+  const unique = items.filter((item) => {
+    const key = item.what.toLowerCase();
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+  return unique.slice(0, LISTED);
+}
+
 function completed(snapshot: StopSnapshot): Item[] {
   const { run, steps, verify } = snapshot;
   const commits = snapshot.acts.filter((act) => act.kind === "commit" && act.status === "landed");
   const many = steps.length > 1;
-  return [
+  return bounded([
     ...steps
       .filter((step) => step.state === "succeeded" && (many || run.state === "done"))
       .map((step) => observed(`step ${step.step} succeeded`)),
@@ -205,41 +218,19 @@ function completed(snapshot: StopSnapshot): Item[] {
       .map((result) => observed(`check passes: ${oneLine(result.command, 120)} (iteration ${result.iteration})`)),
     ...(run.report?.completed ?? []).map(reported),
     ...run.plan.filter((entry) => entry.status === "completed").map((entry) => reported(entry.content)),
-  ].slice(0, LISTED);
+  ]);
 }
 
 function midway(snapshot: StopSnapshot): Item[] {
   const { run, stop, verify, iterations } = snapshot;
   const left = stop.uncommitted;
   const [last] = iterations;
-  if (run.state === "done")
-    return left === null || left.total_files === 0
-      ? []
-      : [
-          observed(
-            filesLeft(
-              left.total_files,
-              left.added,
-              left.removed,
-              left.files.map((file) => file.path),
-            ),
-          ),
-        ];
-  return [
+  const edits = left === null || left.total_files === 0 ? [] : [observed(filesLeft(left))];
+  if (run.state === "done") return edits;
+  return bounded([
     ...(last?.finished === false ? [observed(`iteration ${last.number} was begun at ${last.started_at} and cut off`)] : []),
     ...stop.open_tool_calls.slice(0, 4).map((call) => observed(`under way, its end never seen: ${oneLine(call, 160)}`)),
-    ...(left !== null && left.total_files > 0
-      ? [
-          observed(
-            filesLeft(
-              left.total_files,
-              left.added,
-              left.removed,
-              left.files.map((file) => file.path),
-            ),
-          ),
-        ]
-      : []),
+    ...edits,
     ...verify
       .filter((result) => result.exit_code !== 0)
       .slice(0, 5)
@@ -250,21 +241,19 @@ function midway(snapshot: StopSnapshot): Item[] {
       ),
     ...(run.report?.midway == null ? [] : [reported(run.report.midway)]),
     ...run.plan.filter((entry) => entry.status === "in_progress").map((entry) => reported(entry.content)),
-  ].slice(0, LISTED);
+  ]);
 }
 
-function filesLeft(total: number, added: number, removed: number, paths: readonly string[]): string {
-  const named = paths
-    .slice(0, 5)
-    .map((path) => oneLine(path, 80))
-    .join(", ");
-  return `${total} uncommitted ${total === 1 ? "file" : "files"} (+${added} -${removed}): ${named}${total > 5 ? ", …" : ""}`;
+function filesLeft(left: Uncommitted): string {
+  const named = left.files.slice(0, 5).map((file) => oneLine(file.path, 80));
+  const noun = left.total_files === 1 ? "file" : "files";
+  return `${left.total_files} uncommitted ${noun} (+${left.added} -${left.removed}): ${named.join(", ")}${left.total_files > 5 ? ", …" : ""}`;
 }
 
 function intended(snapshot: StopSnapshot): Item[] {
   const { run, steps } = snapshot;
   if (run.state === "done") return [];
-  return [
+  return bounded([
     ...(run.report?.intended ?? []).map(reported),
     ...run.plan.filter((entry) => entry.status === "pending").map((entry) => reported(entry.content)),
     ...(steps.length > 1
@@ -272,7 +261,7 @@ function intended(snapshot: StopSnapshot): Item[] {
           .filter((step) => step.state === "pending" || step.state === "unreachable")
           .map((step) => observed(`step ${step.step} was not begun (${step.state})`))
       : []),
-  ].slice(0, LISTED);
+  ]);
 }
 
 function actView(act: Act) {

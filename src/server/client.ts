@@ -20,7 +20,7 @@ const answerSchema = z.looseObject({
     workspace: z.object({ kind: z.string(), path: z.string() }),
     repository: z.looseObject({ branch: z.string().nullable() }),
   }),
-  explanation: z.unknown(),
+  explanation: z.unknown().optional(),
   resumed: z.looseObject({ context: z.string(), note: z.string() }).nullish(),
   take_over: z.looseObject({ commands: z.array(z.string()) }).nullish(),
   timed_out: z.boolean().optional(),

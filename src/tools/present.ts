@@ -169,7 +169,7 @@ export function summaryOf(run: RunView): string {
     case "stopping":
       return `Run ${run.run_id} is stopping; its processes are being ended and its work is being saved.`;
     case "done":
-      return `Run ${run.run_id} is done after ${count}.`;
+      return `Run ${run.run_id} is done after ${run.iteration} of ${run.max_iterations} iterations.`;
     case "stopped":
       return `Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${run.stop !== null && run.stop.needs.length > 0 ? ` To resume it needs ${run.stop.needs.join(", ")}.` : ""}${run.waiting_until === null ? "" : ` It waits until ${run.waiting_until}.`}`;
   }
