@@ -23,7 +23,7 @@ export async function serveMcpOverStdio(factory: () => McpServer | Server, onFau
     // The SDK aborts what is in flight as soon as its input ends, also the calls of a script that writes them and closes:
     // the end is passed on only after their answers.
     flush: (done) => {
-      setImmediate(() => Promise.race([transport.idle(), sleep(LAST_ANSWERS_MS)]).then(() => done()));
+      setImmediate(() => transport.settled(LAST_ANSWERS_MS).then(() => done()));
     },
   });
   const transport = new CountingTransport(input, process.stdout);
@@ -67,12 +67,12 @@ class CountingTransport extends StdioServerTransport {
     if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settle(message.id);
   }
 
-  /** Resolves when no request is open. */
-  idle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#whenIdle = resolve;
-      this.#settle(undefined);
-    });
+  /** Resolves when no request is open any more, or after `ms` milliseconds. */
+  async settled(ms: number): Promise<void> {
+    const answered = new AbortController();
+    this.#whenIdle = () => answered.abort();
+    this.#settle(undefined);
+    await sleep(ms, answered.signal);
   }
 
   #note(message: JSONRPCMessage): void {

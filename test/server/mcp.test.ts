@@ -5,6 +5,7 @@ import { CLIENT_LINES, type Launch } from "./support/clients.ts";
 import { hello, spawnRaw } from "./support/raw-stdio.ts";
 import { FIRST_RUN, TINY_TOOLS } from "./support/tiny-tools.ts";
 
+const PATIENCE = { timeout: 20_000 };
 const SERVER: Launch = {
   command: process.execPath,
   args: [join(import.meta.dirname, "support", "mcp-server.ts")],
@@ -63,11 +64,13 @@ describe.each(CLIENT_LINES)("the MCP server and $line", ({ connect }) => {
       { run_id: FIRST_RUN },
       { signal: cancel.signal, onProgress: (update) => seen.push(update.message) },
     );
-    await expect.poll(() => seen).toEqual(["waiting"]);
+    await expect.poll(() => seen, PATIENCE).toEqual(["waiting"]);
     expect((await client.callTool("run_list", {})).structured).toMatchObject({ summary: "1 waiting" });
     cancel.abort();
     await expect(waiting).rejects.toThrow();
-    await expect.poll(async () => (await client.callTool("run_list", {})).structured).toMatchObject({ summary: "0 waiting" });
+    await expect
+      .poll(async () => (await client.callTool("run_list", {})).structured, PATIENCE)
+      .toMatchObject({ summary: "0 waiting" });
     await client.close();
   });
 

@@ -5,6 +5,7 @@ import { CLIENT_LINES, type Launch } from "./support/clients.ts";
 import { type DriverSocket, listenAsDriver } from "./support/driver-socket.ts";
 import { hello, spawnRaw } from "./support/raw-stdio.ts";
 
+const PATIENCE = { timeout: 20_000 };
 const SERVER = join(import.meta.dirname, "support", "report-server.ts");
 const OLD_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const REPORT = { completed: ["read the code"], intended: ["fix it"], summary: "half way" };
@@ -26,7 +27,7 @@ describe.each(CLIENT_LINES)("the injected report server and $line", ({ connect }
     const tools = await client.listTools();
     expect(tools.map((tool) => tool.name)).toEqual(["report_progress"]);
     expect(tools[0]?.inputSchema).toMatchObject({ type: "object", additionalProperties: false });
-    await expect.poll(() => driver.lines.map((line) => line.type)).toContain("listed");
+    await expect.poll(() => driver.lines.map((line) => line.type), PATIENCE).toContain("listed");
     await client.close();
   });
 
@@ -65,7 +66,7 @@ describe.each(CLIENT_LINES)("the injected report server and $line", ({ connect }
     const client = await connect(launch());
     await client.callTool("report_progress", REPORT);
     driver.drop();
-    await expect.poll(async () => (await client.callTool("report_progress", REPORT)).text).toBe("Recorded.");
+    await expect.poll(async () => (await client.callTool("report_progress", REPORT)).text, PATIENCE).toBe("Recorded.");
     await client.close();
   });
 });
