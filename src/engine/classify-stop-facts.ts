@@ -2,7 +2,7 @@ import type { StopSource } from "../run/run.ts";
 import type { StopEvidence } from "./classify-stop-evidence.ts";
 import { cleaned, reportsError, wholeErrorLine } from "./classify-stop-line.ts";
 import { PROGRESS, statusesIn } from "./classify-stop-phrases.ts";
-import { type Field, fieldsOf, parseJson, snakeCase } from "./classify-stop-walk.ts";
+import { type Field, fieldsOf, jsonIn, parseJson, snakeCase } from "./classify-stop-walk.ts";
 
 /** What all error channels of one turn say together, in the form that rules test. */
 export interface ErrorFacts {
@@ -78,6 +78,7 @@ export function errorFacts(evidence: StopEvidence): ErrorFacts {
   ];
   const fields = seen.flatMap((error) => fieldsOf([error.text, error.data]));
   const text = [...seen.map((error) => error.text), ...fields.filter(isErrorText).map((field) => String(field.value))]
+    .map(withoutBody)
     .join("\n")
     .slice(0, LONGEST_TEXT);
   const tokens = new Set(fields.filter(isToken).map((field) => snakeCase(String(field.value).split(".").at(-1) ?? "")));
@@ -149,7 +150,10 @@ function errorOfLine(line: string): boolean {
 
 /** Agents hide failures behind a normal end of turn. Only a message that is an error from its first word to its last counts. */
 function ofLastMessage(evidence: StopEvidence): readonly ErrorSeen[] {
-  const clean = evidence.acp_error === null && evidence.session_failure?.severity !== "error" && evidence.exit === null;
+  const clean =
+    evidence.acp_error === null &&
+    evidence.session_failure?.severity !== "error" &&
+    (evidence.exit === null || evidence.exit.code === 0);
   if (!clean || evidence.last_message === null || evidence.last_message_by != null) return [];
   const error = wholeErrorLine(evidence.last_message);
   return error === null || goesOnSoon(error.text) ? [] : [{ source: "text", text: error.text, data: null }];
@@ -164,8 +168,14 @@ function isToken(field: Field): boolean {
   return TOKEN_KEYS.has(field.key) && typeof field.value === "string" && /^[\w.-]{2,80}$/.test(field.value);
 }
 
+/** A body is read by its fields: as a text it would bring in what was asked of the model. */
+function withoutBody(text: string): string {
+  if (jsonIn(text).length === 0) return text;
+  return text.slice(0, text.search(/[[{]/)) + text.slice(Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1);
+}
+
 function isErrorText(field: Field): boolean {
-  return TEXT_KEYS.has(field.key) && typeof field.value === "string" && field.value.includes(" ");
+  return TEXT_KEYS.has(field.key) && typeof field.value === "string" && !/^[a-z]+[_A-Z]\w*$/.test(field.value);
 }
 
 function atTypes(fields: readonly Field[]): string {

@@ -58,12 +58,6 @@ export const STOP_RULES: readonly StopRule[] = [
   { id: "engine saw a loop", reason: "no_progress", tokens: ["agent_stuck_in_loop_error", "loop_detected"], phrase: "loop" },
   { id: "login text quoted in an answer", reason: null, when: quotesLogin },
 
-  { id: "killed", reason: "interrupted", when: (e) => !endedItsTurn(e) && isKilled(e) },
-  { id: "time limit of a wrapper", reason: "relay_timeout", when: (e) => !endedItsTurn(e) && e.exit?.code === 124 },
-  { id: "not runnable", reason: "failed", when: (e) => e.exit?.code === 127 || e.exit?.code === 126, phrase: "start" },
-  { id: "gemini exit: auth", reason: "engine_auth", when: (e) => geminiExit(e, 41) },
-  { id: "gemini exit: turns", reason: "max_iterations", when: (e) => geminiExit(e, 53) },
-  { id: "gemini exit: input, sandbox, config, tool", reason: "failed", when: (e) => geminiExit(e, 42, 44, 52, 54) },
   { id: "storage", reason: "storage", tokens: ["enospc", "edquot", "erofs"], phrase: "storage" },
 
   {
@@ -117,6 +111,7 @@ export const STOP_RULES: readonly StopRule[] = [
     tokens: [
       "authentication_failed",
       "authentication_error",
+      "provider_auth_error",
       "oauth_org_not_allowed",
       "verification_required",
       "cloud_credential_error",
@@ -137,6 +132,13 @@ export const STOP_RULES: readonly StopRule[] = [
     reason: "engine_auth",
     when: (_, f) => f.statuses.has(403) && /token|key|credential|log ?in|oauth|permission|account|organization/i.test(f.text),
   },
+
+  { id: "killed", reason: "interrupted", when: (e) => !endedItsTurn(e) && isKilled(e) },
+  { id: "time limit of a wrapper", reason: "relay_timeout", when: (e) => !endedItsTurn(e) && e.exit?.code === 124 },
+  { id: "not runnable", reason: "failed", when: (e) => e.exit?.code === 127 || e.exit?.code === 126, phrase: "start" },
+  { id: "gemini exit: auth", reason: "engine_auth", when: (e) => geminiExit(e, 41) },
+  { id: "gemini exit: turns", reason: "max_iterations", when: (e) => geminiExit(e, 53) },
+  { id: "gemini exit: input, sandbox, config, tool", reason: "failed", when: (e) => geminiExit(e, 42, 44, 52, 54) },
   { id: "inner process killed", reason: "interrupted", phrase: "killed" },
   { id: "aborted", reason: "cancelled", phrase: "aborted", when: (e) => geminiExit(e, 130) },
   {
@@ -164,6 +166,7 @@ export const STOP_RULES: readonly StopRule[] = [
     phrase: "connection",
     unless: onlyConnectionClosed,
   },
+  { id: "connection lost, process alive", reason: "relay_timeout", when: (e) => !endedItsTurn(e) && e.exit?.code === null },
   {
     id: "engine ended by itself",
     reason: "interrupted",

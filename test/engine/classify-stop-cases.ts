@@ -81,6 +81,7 @@ function ofStopReason(input: unknown): Part {
       type: z.string().optional(),
       is_error: z.boolean().optional(),
       result: z.string().optional(),
+      stop_reason: z.string().nullish(),
       exit: z.object({ code: z.number().nullable(), signal: z.string().nullable() }).optional(),
       raw: z
         .object({ isApiErrorMessage: z.boolean().optional(), message: z.object({ model: z.string() }).optional() })
@@ -95,7 +96,7 @@ function ofStopReason(input: unknown): Part {
   return {
     own,
     exit,
-    acp_stop_reason: turn.stopReason ?? (turn.type === "result" ? "end_turn" : null),
+    acp_stop_reason: turn.stopReason ?? (turn.type === "result" ? (turn.stop_reason ?? "end_turn") : null),
     last_message: turn.lastText ?? turn.result ?? null,
     last_message_by: authorOf(turn.raw),
     session_failure: sessionFailure(turn._meta),
