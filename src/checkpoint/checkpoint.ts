@@ -208,6 +208,8 @@ export interface Checkpoints {
       /** Exact paths that may be overwritten although somebody else changed them. */
       readonly overwrite: readonly string[];
       readonly head: { readonly from: string; readonly to: string } | null;
+      /** Commit of the target checkpoint: the run's staged entries go back to what its index held. Without it they are unstaged. */
+      readonly checkpoint?: string;
     },
   ): Promise<RestorePlan>;
   /**
@@ -221,10 +223,15 @@ export interface Checkpoints {
       readonly plan: RestorePlan;
       readonly paths: readonly OwnedPath[];
       readonly safety_id: string;
+      /** As given to `planRestore`. */
+      readonly checkpoint?: string;
     },
   ): Promise<RestoreResult>;
-  /** Whole tree, index, HEAD and branch of a checkpoint into a new or rebuilt worktree (ruling: never elsewhere). */
+  /**
+   * Whole tree, index and operation state of a checkpoint into a new or rebuilt worktree, never elsewhere. A worktree that stands
+   * at the checkpoint's HEAD keeps its branch; another is put on the captured branch, or on no branch when that one moved since.
+   */
   restoreWhole(repo: Repository, input: { readonly run_id: string; readonly commit: string }): Promise<void>;
-  /** Lays the uncommitted edits of a checkpoint over a fresh worktree at that checkpoint's HEAD. */
+  /** Commits everything that is not committed, without running hooks. The commit's id, or null when there is nothing to commit. */
   commitAll(repo: Repository, message: string): Promise<string | null>;
 }

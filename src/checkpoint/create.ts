@@ -1,16 +1,22 @@
-import { LoopkeeperError } from "../run/errors.ts";
 import { capture, isConnected } from "./capture.ts";
 import type { Checkpoints, Repository } from "./checkpoint.ts";
+import { commitAll } from "./commit-all.ts";
 import { diffSummary, patchOf } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
-import { createGit } from "./git.ts";
+import { type AskRemote, driftSince } from "./drift.ts";
+import { createGit, listRemote } from "./git.ts";
 import { commitOf } from "./head.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
 import { discoverRepository } from "./repository.ts";
+import { applyRestore } from "./restore-apply.ts";
+import { planRestore } from "./restore-plan.ts";
+import { restoreWhole } from "./restore-whole.ts";
 import { changedBetween, contentsAt } from "./tree.ts";
 import { addWorktree, rebuildWorktree, worktreeState } from "./worktree.ts";
+
+const REMOTE_LIMIT_MS = 5_000;
 
 export interface CheckpointsOptions {
   /** The user's environment; its `GIT_*` variables are not used. */
@@ -24,8 +30,19 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const discover = (path: string) => discoverRepository(git, options.home, path);
   const open = (repo: Repository) => openRepoGit(git, repo, options);
   const within = async <T>(repo: Repository, work: (git: RepoGit) => Promise<T>): Promise<T> => work(await open(repo));
-  const notYet = async (): Promise<never> => {
-    throw new LoopkeeperError("internal", "This part of the checkpoint layer is not there yet.");
+  const opened = async (path: string): Promise<RepoGit | null> => {
+    try {
+      return await open(await discover(path));
+    } catch {
+      return null;
+    }
+  };
+  const ask: AskRemote = (url, refs) => listRemote(options.env, url, refs, REMOTE_LIMIT_MS);
+  const drift: Checkpoints["drift"] = async (input) => {
+    const usable = (await worktreeState(input.workspace_path)) === "present";
+    const workspace = usable ? await opened(input.workspace_path) : null;
+    const repository = workspace ?? (await opened(input.repo_path));
+    return driftSince(repository, workspace, input, input.remote ? ask : null);
   };
   return {
     discover,
@@ -43,10 +60,10 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     contentAt: (repo, tree, paths) => within(repo, (bound) => contentsAt(bound, tree, paths)),
     actMark: (repo) => within(repo, actMark),
     observeActs: (repo, mark, input) => within(repo, (bound) => observeActs(bound, mark, input)),
-    drift: notYet,
-    planRestore: notYet,
-    applyRestore: notYet,
-    restoreWhole: notYet,
-    commitAll: notYet,
+    drift: (input) => drift(input),
+    planRestore: (repo, input) => within(repo, (bound) => planRestore(bound, input)),
+    applyRestore: (repo, input) => within(repo, (bound) => applyRestore(bound, input)),
+    restoreWhole: (repo, input) => within(repo, (bound) => restoreWhole(bound, input)),
+    commitAll: (repo, message) => within(repo, (bound) => commitAll(bound, message)),
   };
 }

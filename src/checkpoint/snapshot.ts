@@ -83,6 +83,15 @@ export async function extendSnapshot(git: RepoGit, snapshot: Snapshot, paths: re
   return { tree, user: snapshot.user, sidecar, skipped, index };
 }
 
+/** Removes the index of `extendSnapshot`. */
+export async function dropForced(git: RepoGit): Promise<void> {
+  await dropState(git.private_dir, "index.forced");
+}
+
+export function isIgnoreFile(path: string): boolean {
+  return path === ".gitignore" || path.endsWith("/.gitignore");
+}
+
 /** The tree file is removed before the private index is written: an index without it is of a capture that never ended. */
 async function startAnewAfterCrash(git: RepoGit): Promise<void> {
   if (!(await exists(privateIndex(git.private_dir)))) return;
@@ -95,7 +104,7 @@ async function listCovered(git: RepoGit, user: UserIndex, ignore_key: string, th
   let sync = rulesMoved ? await syncIgnored(git, user) : { add: [], dropped: [] };
   let dropped = sync.dropped;
   let listed = await listChanges(git, thorough);
-  if (!rulesMoved && [...listed.keys()].some((path) => path === ".gitignore" || path.endsWith("/.gitignore"))) {
+  if (!rulesMoved && [...listed.keys()].some(isIgnoreFile)) {
     sync = await syncIgnored(git, user);
     dropped = sync.dropped;
     if (dropped.length > 0) listed = await listChanges(git, thorough);

@@ -1,0 +1,160 @@
+import { lstat, readdir } from "node:fs/promises";
+import { canonicalJson, sha256 } from "../run/id.ts";
+import { probeLocked } from "./capture.ts";
+import type { OwnedPath, PathContent, RestorePlan } from "./checkpoint.ts";
+import { commitOf, readBranch } from "./head.ts";
+import { entryLines } from "./index-entries.ts";
+import { withPrivateLock } from "./lock.ts";
+import { type Meta, readMetas } from "./meta.ts";
+import { operationOf } from "./op-state.ts";
+import { absolute, parentsOf, textOfPath } from "./path-text.ts";
+import { listRunRefs } from "./refs.ts";
+import type { RepoGit } from "./repo-git.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { contentsAt, sameContent } from "./tree.ts";
+import { userIndexPath } from "./user-index.ts";
+
+export interface PlanInput {
+  readonly run_id: string;
+  readonly paths: readonly OwnedPath[];
+  readonly overwrite: readonly string[];
+  readonly head: { readonly from: string; readonly to: string } | null;
+}
+
+/** A plan with what it was made from. */
+export interface Planned {
+  readonly plan: RestorePlan;
+  readonly snapshot: Snapshot;
+  readonly present: ReadonlyMap<string, PathContent>;
+  /** Metas of the run's checkpoints. */
+  readonly metas: readonly Meta[];
+}
+
+export function planRestore(git: RepoGit, input: PlanInput): Promise<RestorePlan> {
+  return withPrivateLock(git.private_dir, async () => (await planLocked(git, input)).plan);
+}
+
+/** Looks at everything before anything changes: ignore rules too, so that undoing a rule cannot expose what it protected. */
+export async function planLocked(git: RepoGit, input: PlanInput): Promise<Planned> {
+  const names = input.paths.map((owned) => owned.path);
+  const snapshot = await probeLocked(git, names);
+  const contents = await contentsAt(git, snapshot.tree, names);
+  const present = new Map(names.map((path, n) => [path, contents[n] ?? null] as const));
+  const metas = await readMetas(
+    git,
+    (await listRunRefs(git, input.run_id)).map((item) => item.commit),
+  );
+  const draft = sortPaths(input, present, uncoveredTest(snapshot, metas));
+  await withdrawBlocked(git.repo.top, draft);
+  const head = await headMove(git, input.head);
+  const lists = {
+    restore: [...draft.restore].sort(),
+    remove: [...draft.remove].sort(),
+    conflicts: [...draft.conflicts].sort(),
+    uncovered: draft.uncovered.sort(),
+    head,
+  };
+  const fingerprint = await fingerprintOf(git, input, lists, present);
+  return { plan: { ...lists, fingerprint }, snapshot, present, metas };
+}
+
+interface Draft {
+  readonly restore: Set<string>;
+  readonly remove: Set<string>;
+  readonly conflicts: Set<string>;
+  readonly uncovered: string[];
+}
+
+function sortPaths(
+  input: PlanInput,
+  present: ReadonlyMap<string, PathContent>,
+  isUncovered: (owned: OwnedPath) => boolean,
+): Draft {
+  const draft: Draft = { restore: new Set(), remove: new Set(), conflicts: new Set(), uncovered: [] };
+  const overwrite = new Set(input.overwrite);
+  for (const owned of input.paths) {
+    const now = present.get(owned.path) ?? null;
+    if (isUncovered(owned)) draft.uncovered.push(owned.path);
+    else if (sameContent(now, owned.target)) continue;
+    else if (!sameContent(now, owned.last) && !overwrite.has(owned.path)) draft.conflicts.add(owned.path);
+    else if (owned.target === null) draft.remove.add(owned.path);
+    else draft.restore.add(owned.path);
+  }
+  return draft;
+}
+
+/** What no checkpoint can hold, or one of the run's checkpoints had to leave out: its absence there proves nothing. */
+function uncoveredTest(snapshot: Snapshot, metas: readonly Meta[]): (owned: OwnedPath) => boolean {
+  const skipped = [...snapshot.skipped, ...metas.flatMap((meta) => meta.skipped)];
+  const exact = new Set(skipped.map((item) => item.path));
+  const nested = new Set(skipped.filter((item) => item.why === "nested_repository").map((item) => item.path));
+  const isLink = (content: PathContent) => content?.mode === "160000";
+  return ({ path, target, last }) =>
+    exact.has(path) || isLink(target) || isLink(last) || parentsOf(path).some((parent) => nested.has(parent));
+}
+
+/** Turns into conflicts what cannot be put in place without touching something that is not the run's; until nothing changes. */
+async function withdrawBlocked(top: string, draft: Draft): Promise<void> {
+  for (let again = true; again; ) {
+    again = false;
+    for (const path of [...draft.restore]) {
+      if (!(await isBlocked(top, path, draft.remove))) continue;
+      draft.restore.delete(path);
+      draft.conflicts.add(path);
+      again = true;
+    }
+  }
+}
+
+async function isBlocked(top: string, path: string, going: ReadonlySet<string>): Promise<boolean> {
+  for (const parent of parentsOf(path)) {
+    const info = await lstat(absolute(top, parent)).catch(() => null);
+    if (info === null) return false;
+    // A link or file stands where a folder has to be: fine only if it is the run's own and goes away.
+    if (!info.isDirectory()) return !going.has(parent);
+  }
+  const info = await lstat(absolute(top, path)).catch(() => null);
+  return (info?.isDirectory() ?? false) && !(await onlyHolds(top, path, going));
+}
+
+/** True when every file beneath a folder is going away. */
+async function onlyHolds(top: string, folder: string, going: ReadonlySet<string>): Promise<boolean> {
+  for (const entry of await readdir(absolute(top, folder), { withFileTypes: true, encoding: "buffer" })) {
+    const path = `${folder}/${textOfPath(entry.name)}`;
+    if (entry.isDirectory() ? !(await onlyHolds(top, path, going)) : !going.has(path)) return false;
+  }
+  return true;
+}
+
+/** HEAD moves only from where the run left it, to a commit that is there, and never in the middle of an operation. */
+async function headMove(git: RepoGit, wanted: PlanInput["head"]): Promise<RestorePlan["head"]> {
+  if (wanted === null || wanted.from === wanted.to) return null;
+  if ((await commitOf(git, "HEAD")) !== wanted.from || (await commitOf(git, wanted.to)) === null) return null;
+  const operation = await operationOf(git.repo.git_dir);
+  return operation === null || operation === "bisect" ? { from: wanted.from, to: wanted.to } : null;
+}
+
+async function fingerprintOf(
+  git: RepoGit,
+  input: PlanInput,
+  lists: Omit<RestorePlan, "fingerprint">,
+  present: ReadonlyMap<string, PathContent>,
+): Promise<string> {
+  const entries = await entryLines(git, userIndexPath(git));
+  return sha256(
+    canonicalJson({
+      lists,
+      run_id: input.run_id,
+      paths: input.paths.map(({ path, target, last }) => ({
+        path,
+        target,
+        last,
+        now: present.get(path) ?? null,
+        entry: entries.get(path) ?? null,
+      })),
+      head: await commitOf(git, "HEAD"),
+      branch: await readBranch(git),
+      operation: await operationOf(git.repo.git_dir),
+    }),
+  );
+}

@@ -1,0 +1,128 @@
+import { lstat, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LoopkeeperError } from "../run/errors.ts";
+import { newCheckpointId } from "../run/id.ts";
+import { captureLocked, probeLocked } from "./capture.ts";
+import { checkOut, verifyTree } from "./compose.ts";
+import { commitOf, readBranch } from "./head.ts";
+import { copyIndex } from "./index-file.ts";
+import { withIndexLock } from "./index-lock.ts";
+import { withPrivateLock } from "./lock.ts";
+import { type Meta, readMeta } from "./meta.ts";
+import { operationOf } from "./op-state.ts";
+import { absolute, bytesOfPath, joinNul, parentsOf } from "./path-text.ts";
+import type { RepoGit } from "./repo-git.ts";
+import { dropForced } from "./snapshot.ts";
+import { changedBetween, emptyTree } from "./tree.ts";
+import { zeroOid } from "./user-index.ts";
+import { putSides, sidesIn } from "./write-sides.ts";
+
+/** Makes a new or rebuilt worktree as a checkpoint saw it: files, index, HEAD and an operation under way. */
+export async function restoreWhole(git: RepoGit, input: { readonly run_id: string; readonly commit: string }): Promise<void> {
+  const meta = await readMeta(git, input.commit);
+  if (meta === null) throw problem("The checkpoint's objects are gone from this repository. Choose another checkpoint.");
+  if ((await operationOf(git.repo.git_dir)) !== null)
+    throw problem(`A git operation is under way in ${git.repo.top}. Finish or abort it first.`);
+  await withIndexLock(git, (held) =>
+    withPrivateLock(git.private_dir, async () => {
+      const index = await saveWhatIsThere(git, input.run_id, meta);
+      await checkOut(git, index, meta.tree);
+      await putSides(git, sidesIn(meta));
+      await settleHead(git, meta);
+      const fresh = join(git.private_dir, "index.new");
+      await buildIndex(git, index, fresh, meta);
+      await held.replace(fresh);
+      await writeState(git, meta);
+      await dropForced(git);
+      await verifyTree(git, meta.tree, { paths: [], rules_changed: true, safety_id: meta.id });
+    }),
+  );
+}
+
+/** In a worktree that is not as HEAD has it, everything present is saved first; also what is ignored and in the way. Gives the index that matches the files. */
+async function saveWhatIsThere(git: RepoGit, runId: string, meta: Meta): Promise<string> {
+  const present = await probeLocked(git);
+  const head = await commitOf(git, "HEAD");
+  const clean = head === null ? emptyTree(git.repo.object_format) : (await git.run(["rev-parse", `${head}^{tree}`])).text;
+  const force = await inTheWay(git, present.tree, meta.tree);
+  if (present.tree === clean && force.length === 0) return present.index;
+  return (await captureLocked(git, { run_id: runId, id: newCheckpointId(), kind: "reset", force })).snapshot.index;
+}
+
+/** Files on disk that the present tree does not cover, where the target wants one: git would overwrite them in silence. */
+async function inTheWay(git: RepoGit, present: string, target: string): Promise<string[]> {
+  const found = new Set<string>();
+  for (const change of await changedBetween(git, present, target)) {
+    if (change.from !== null) continue;
+    for (const path of [...parentsOf(change.path), change.path]) {
+      const info = await lstat(absolute(git.repo.top, path)).catch(() => null);
+      if (info === null) break;
+      if (info.isDirectory()) continue;
+      found.add(path);
+      break;
+    }
+  }
+  const covered = new Set((await changedBetween(git, emptyTree(git.repo.object_format), present)).map((change) => change.path));
+  return [...found].filter((path) => !covered.has(path));
+}
+
+/** A worktree at the right commit keeps its branch. A captured branch that moved since stays where it is, and HEAD is detached. */
+async function settleHead(git: RepoGit, meta: Meta): Promise<void> {
+  if (meta.head === null || (await commitOf(git, "HEAD")) === meta.head) return;
+  const { branch } = meta;
+  const message = ["-m", "loopkeeper: restore"];
+  if (branch !== null && (await isFree(git, branch))) {
+    const tip = await commitOf(git, branch);
+    if (tip === null) await git.run(["update-ref", ...message, branch, meta.head, zeroOid(git)]);
+    if (tip === null || tip === meta.head) {
+      await git.run(["symbolic-ref", ...message, "HEAD", branch]);
+      return;
+    }
+  }
+  await git.run(["update-ref", "--no-deref", ...message, "HEAD", meta.head]);
+}
+
+async function isFree(git: RepoGit, branch: string): Promise<boolean> {
+  if ((await readBranch(git)) === branch) return false;
+  const listed = await git.run(["worktree", "list", "--porcelain"]);
+  return !listed.text.split("\n").includes(`branch ${branch}`);
+}
+
+/** The captured index on top of the files' stat data: entries, conflicts and flags. */
+async function buildIndex(git: RepoGit, from: string, fresh: string, meta: Meta): Promise<void> {
+  await rm(fresh, { force: true });
+  await copyIndex(from, fresh);
+  await git.run(["read-tree", "--reset", "--no-sparse-checkout", meta.index_tree], { index: fresh });
+  const conflicted = [...new Set(meta.unmerged.map((entry) => entry.path))];
+  if (conflicted.length > 0) {
+    const stages = meta.unmerged.flatMap((entry) => [
+      Buffer.from(`${entry.mode} ${entry.oid} ${entry.stage}\t`),
+      bytesOfPath(entry.path),
+      Buffer.from([0]),
+    ]);
+    const input = Buffer.concat([joinNul(conflicted, () => `0 ${zeroOid(git)}\t`), ...stages]);
+    await git.run(["update-index", "-z", "--index-info"], { index: fresh, input });
+  }
+  const flagged = (which: "assume" | "skip" | "intent") =>
+    joinNul(meta.flags.filter((flag) => flag[which]).map((flag) => flag.path));
+  const set = async (args: readonly string[], input: Buffer): Promise<void> => {
+    if (input.length > 0) await git.run(args, { index: fresh, input });
+  };
+  await set(["add", "-N", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"], flagged("intent"));
+  await set(["update-index", "--skip-worktree", "-z", "--stdin"], flagged("skip"));
+  await set(["update-index", "--assume-unchanged", "-z", "--stdin"], flagged("assume"));
+}
+
+async function writeState(git: RepoGit, meta: Meta): Promise<void> {
+  for (const [name, blob] of meta.state) {
+    const { bytes } = await git.run(["cat-file", "blob", blob]);
+    const file = join(git.repo.git_dir, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.new`, bytes);
+    await rename(`${file}.new`, file);
+  }
+}
+
+function problem(message: string): LoopkeeperError {
+  return new LoopkeeperError("repository_problem", message);
+}
