@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep } from "../../src/run/clock.ts";
+import type { StopReason } from "../../src/run/stop-reason.ts";
 import { type AgentName, hermeticLaunch } from "./launch.ts";
 import { saidSoFar } from "./model-server/conversation.ts";
+import type { Fault, Reply } from "./model-server/script.ts";
 import { type ModelServer, startModelServer } from "./model-server/server.ts";
 import { makeProductHome, type ProductHome } from "./support/product.ts";
 import { makeRepository } from "./support/repository.ts";
@@ -13,6 +15,30 @@ import { makeRepository } from "./support/repository.ts";
 const WORDS = "WORDS-OF-THE-FIRST-ITERATION";
 const OBJECTIVE = "OBJECTIVE-OF-THE-OWNER: write a.txt";
 const ORDER = "ORDER-OF-THE-OWNER: say that it is done";
+
+const DONE: Reply = {
+  call: { tool: "report", report: { completed: ["a.txt is written"], intended: [], verdict: "done" } },
+};
+
+/** Opencode repeats everything but these for a minute and a half, and has no setting for it. */
+const FURTHER_REFUSALS: Readonly<Record<AgentName, readonly (readonly [Fault, StopReason])[]>> = {
+  claude: [
+    ["unauthorized", "engine_auth"],
+    ["usage_window", "engine_limit"],
+    ["overloaded", "relay_timeout"],
+  ],
+  codex: [
+    ["unauthorized", "engine_auth"],
+    ["usage_window", "engine_limit"],
+    ["overloaded", "relay_timeout"],
+  ],
+  gemini: [
+    ["unauthorized", "engine_auth"],
+    ["usage_window", "engine_limit"],
+    ["overloaded", "relay_timeout"],
+  ],
+  opencode: [["unauthorized", "engine_auth"]],
+};
 
 /** The product, through its MCP door, driving one real agent. */
 export function agentStories(name: AgentName): void {
@@ -50,14 +76,8 @@ export function agentStories(name: AgentName): void {
       const explanation = await after.explain(run_id);
       expect(explanation.cause).toMatchObject({ stop_reason: "max_iterations", source: "loop" });
       expect(explanation.uncommitted.files.map((file) => file.path)).toEqual(["a.txt"]);
-      model.enqueue(
-        { call: { tool: "report", report: { completed: ["a.txt is written"], intended: [], verdict: "done" } } },
-        { say: "It is done." },
-      );
-      expect(await after.resume({ run_id, add_iterations: 1, instructions: ORDER })).toMatchObject({
-        context: "native",
-        why_handoff: null,
-      });
+      model.enqueue(DONE, { say: "It is done." });
+      expect(await after.resume({ run_id, add_iterations: 1, instructions: ORDER })).toBe("native");
       expect(await after.ended(run_id)).toMatchObject({ state: "done", iteration: 2, max_iterations: 2 });
       expect(lastReceived(model)).toContain(OBJECTIVE);
       expect(lastReceived(model)).toContain(WORDS);
@@ -82,17 +102,42 @@ export function agentStories(name: AgentName): void {
       expect(stopped).toMatchObject({ state: "stopped", stop_reason: "interrupted", resumable: true, iteration: 0 });
       expect((await product.explain(run_id)).cause).toMatchObject({ source: "recovery" });
       model.clearScript();
-      model.enqueue(
-        { call: { tool: "report", report: { completed: ["a.txt is written"], intended: [], verdict: "done" } } },
-        { say: "It is done." },
-      );
-      expect(await product.resume({ run_id })).toMatchObject({ context: "native", why_handoff: null });
+      model.enqueue(DONE, { say: "It is done." });
+      expect(await product.resume({ run_id })).toBe("native");
+      expect(await product.ended(run_id)).toMatchObject({ state: "done" });
+      expect(lastReceived(model)).toContain(OBJECTIVE);
+      expect(lastReceived(model)).toContain(WORDS);
+      await product.close();
+    });
+
+    test("a provider's refusal stops a run by its true reason, and the session goes on behind it", async () => {
+      model.clearScript();
+      model.enqueue({ say: WORDS, call: { tool: "write", path: "a.txt", content: "hello\n" } });
+      const product = await home.connect();
+      const repo = makeRepository(join(home.folder, "refused"));
+      refuse(model, "no_credit");
+      const { run_id } = await product.start({ repo, objective: OBJECTIVE, max_iterations: 3, agent: "lane" });
+      expect(await product.ended(run_id)).toMatchObject({ state: "stopped", stop_reason: "provider_credit", iteration: 0 });
+      for (const [fault, reason] of FURTHER_REFUSALS[name]) {
+        model.clearScript();
+        refuse(model, fault);
+        expect(await product.resume({ run_id, at: "now" })).toBe("native");
+        expect(await product.ended(run_id)).toMatchObject({ state: "stopped", stop_reason: reason });
+      }
+      model.clearScript();
+      model.enqueue(DONE, { say: "It is done." });
+      expect(await product.resume({ run_id, at: "now" })).toBe("native");
       expect(await product.ended(run_id)).toMatchObject({ state: "done" });
       expect(lastReceived(model)).toContain(OBJECTIVE);
       expect(lastReceived(model)).toContain(WORDS);
       await product.close();
     });
   });
+}
+
+/** As often as any agent retries by itself. */
+function refuse(model: ModelServer, fault: Fault): void {
+  for (let time = 0; time < 12; time += 1) model.enqueue({ fault });
 }
 
 /** What the model was shown with the latest request. */

@@ -23,7 +23,9 @@ const Answer = z.looseObject({
     stop: z.looseObject({ headline: z.string(), needs: z.array(z.string()) }).nullable(),
   }),
 });
-const Resumed = z.looseObject({ resumed: z.looseObject({ context: z.string(), why_handoff: z.string().nullable() }).nullable() });
+const Context = z.enum(["pending", "new", "native", "handoff"]).nullable();
+const Status = Answer.extend({ context: Context });
+const Resumed = z.looseObject({ resumed: z.looseObject({ context: Context, why_handoff: z.string().nullable() }).nullable() });
 const Explained = z.looseObject({
   explanation: z.looseObject({
     headline: z.string(),
@@ -43,8 +45,8 @@ export interface Product {
   /** Waits until the run is stopped or done. */
   ended(runId: string): Promise<RunView>;
   explain(runId: string): Promise<Explanation>;
-  /** Answers how the engine took it up: `native`, `handoff` or `pending`, with why not native. */
-  resume(args: Readonly<Record<string, unknown>>): Promise<{ readonly context: string; readonly why_handoff: string | null }>;
+  /** Answers how the engine took it up: `native`, or `handoff` with the reason. */
+  resume(args: Readonly<Record<string, unknown>> & { readonly run_id: string }): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -77,10 +79,15 @@ export async function makeProductHome(folder: string, agents: Readonly<Record<st
 
 async function connect(env: Record<string, string>, cwd: string): Promise<Product> {
   const client = new Client({ name: "agents-lane", version: "0" });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [BIN], env, cwd, stderr: "ignore" }));
+  const transport = new StdioClientTransport({ command: process.execPath, args: [BIN], env, cwd, stderr: "pipe" });
+  let log = "";
+  transport.stderr?.on("data", (chunk) => {
+    log = `${log}${chunk}`.slice(-4_000);
+  });
+  await client.connect(transport);
   const call = async (name: string, args: Readonly<Record<string, unknown>>): Promise<unknown> => {
     const result = await client.callTool({ name, arguments: { ...args } }, { timeout: 60_000 });
-    if (result.isError === true) throw new Error(`${name}: ${JSON.stringify(result.content)}`);
+    if (result.isError === true) throw new Error(`${name}: ${JSON.stringify(result.content)}\n${log}`);
     return result.structuredContent;
   };
   const status = async (runId: string) => Answer.parse(await call("run_status", { run_id: runId })).run;
@@ -97,7 +104,14 @@ async function connect(env: Record<string, string>, cwd: string): Promise<Produc
     resume: async (args) => {
       const { resumed } = Resumed.parse(await call("run_resume", args));
       if (resumed === null) throw new Error("nothing was resumed");
-      return resumed;
+      if (resumed.why_handoff !== null) return `${resumed.context}: ${resumed.why_handoff}`;
+      if (resumed.context !== "pending") return `${resumed.context}`;
+      // A slow machine: the answer came before the engine was up.
+      for (;;) {
+        const { context } = Status.parse(await call("run_status", { run_id: args.run_id }));
+        if (context !== "pending") return `${context}`;
+        await sleep(500);
+      }
     },
     close: () => client.close(),
   };
