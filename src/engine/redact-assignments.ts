@@ -6,7 +6,7 @@ const NAME = `(?<name>${PASSWORD_NAME}|${SECRET_NAME})(?<more>[_-]?(?:prod(?:uct
 
 /** `NAME: "value"`, `"name": "value"`, `name = 'value'`, also with the quotes escaped inside JSON. */
 const QUOTED = new RegExp(
-  `(?<keep>${NAME}\\\\?["'\`]?\\]?\\s{0,8}(?::=|=>|[:=,])\\s{0,8}[bfru]?(?<quote>\\\\?["'\`]))(?<value>(?:(?!\\k<quote>)(?:\\\\.|[^\\s\\\\])){3,4096})(?=\\k<quote>)`,
+  `(?<keep>${NAME}\\\\?["'\`]?\\]?\\s{0,8}(?::=|=>|[:=])\\s{0,8}[bfru]?(?<quote>\\\\?["'\`]))(?<value>(?:(?!\\k<quote>)(?:\\\\.|[^\\s\\\\])){3,4096})(?=\\k<quote>)`,
   "gi",
 );
 /** `export NAME=value` and `NAME=value` of shells and `.env` files: the name in capitals, the value to the next space. */
@@ -25,7 +25,7 @@ const PLACEHOLDER =
   /^(?:\$|<|\{|%|\*{3}|x{3,}$|\.{3}|\[redacted|your[-_ ]|my[-_]|example|placeholder|changeme|change[-_]me|todo|dummy|fake|redacted|process\.env|os\.environ|env[.(]|secrets?\.|vars?\.|config\.|self\.|this\.)/i;
 /** Words of code, types and forms that stand where a value would. */
 const CODE_WORD =
-  /^(?:string|str|text|hidden|password|passwd|token|secret|key|api[_-]?key|null|none|nil|undefined|true|false|required|optional|missing|invalid|empty|unset|number|boolean|int|bytes|any|unknown|object|bearer|basic|char|varchar.*|String|new|await|async|return)$/i;
+  /^(?:string|str|text|hidden|password|passwd|token|secret|key|api[_-]?key|null|none|nil|undefined|true|false|required|optional|missing|invalid|empty|unset|number|boolean|int|bytes|any|unknown|object|bearer|basic|char|varchar.*|[~^]?\d+\.\d+\.\d+[\w.+-]*|new|await|async|return)$/i;
 const IDENTIFIER_PATH = /^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+\.?$/;
 
 /** Values of secret-looking names in `.env` files, JSON, YAML, code literals and connection strings. */
@@ -45,7 +45,7 @@ function byShell(whole: string, ...rest: readonly unknown[]): string {
 
 function byQuotes(whole: string, ...rest: readonly unknown[]): string {
   const { keep, name, value } = groups(rest);
-  if (PLACEHOLDER.test(value) || CODE_WORD.test(value)) return whole;
+  if (PLACEHOLDER.test(value) || CODE_WORD.test(value) || endsAWord(name, rest)) return whole;
   // A word in quotes after a name that is no password's is more likely a label, a header's or a column's name.
   if (!isPassword(name) && !looksRandom(value)) return whole;
   return `${keep}[redacted:${kindOf(name)}]`;
@@ -53,11 +53,17 @@ function byQuotes(whole: string, ...rest: readonly unknown[]): string {
 
 function byShape(whole: string, ...rest: readonly unknown[]): string {
   const { keep, name, value, after } = groups(rest);
-  if (PLACEHOLDER.test(value) || CODE_WORD.test(value) || IDENTIFIER_PATH.test(value)) return whole;
+  if (endsAWord(name, rest) || PLACEHOLDER.test(value) || CODE_WORD.test(value) || IDENTIFIER_PATH.test(value)) return whole;
   // Followed by a bracket it is a call or an index; a plain word is a variable or prose.
   if (after === "(" || after === "{" || after === "[") return whole;
   const enough = isPassword(name) ? /\d|[^\w.:/-]/.test(value) && !/^\d{1,3}$/.test(value) : looksRandom(value);
   return enough ? `${keep}[redacted:${kindOf(name)}]${after}` : whole;
+}
+
+/** `bypass` and `compass` are no passwords; `dbPass` and `db_pass` are. */
+function endsAWord(name: string, rest: readonly unknown[]): boolean {
+  const [offset, text] = [rest.at(-3), rest.at(-2)];
+  return /^p(?:ass|wd)$/.test(name) && typeof text === "string" && /[a-z]/i.test(text.charAt(Number(offset) - 1));
 }
 
 /** Long enough, with digits among letters: what people name things does not look so, tokens do. */

@@ -37,6 +37,7 @@ const SECRETS: readonly (readonly [string, string, string])[] = [
   ['export DB_PASSWORD="correct horse battery"', "correct horse battery", "password"],
   ["+STRIPE_SECRET=whatever-it-is", "whatever-it-is", "secret"],
   ["AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCY", "wJalrXUtnFEMI/K7MDENG", "key"],
+  ['const dbPass = "hunter2";', "hunter2", "password"],
   ["SESSION_SECRET=ab&cd;ef", "cd;ef", "secret"],
   ['{"password": "correcthorse"}', "correcthorse", "password"],
   [JSON.stringify({ raw: JSON.stringify({ password: "hunter2" }) }), "hunter2", "password"],
@@ -70,6 +71,7 @@ const READABLE: readonly string[] = [
   `https://user:${shell("PASSWORD")}@host and http://localhost:3000/@scope/name and git@host:owner/name.git`,
   "The token: it expired. pass: 12 tests, tokens: 5321, max_tokens: 8000.",
   'if (text.includes("-----BEGIN PRIVATE KEY-----") && text.includes("-----END PRIVATE KEY-----")) refuse();',
+  '"pgpass": "1.0.5", "bypass": "always-on", ["user", "password", "repository"]',
   "FOREIGN_KEY=user_id PRIMARY_KEY=id .sk-loading-spinner-container-large",
   `Authorization: Bearer ${shell("token")}; send it as a bearer token in every request`,
 ];
