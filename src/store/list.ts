@@ -99,7 +99,8 @@ async function firstPage(trx: Trx): Promise<Cursor> {
 async function placesOf(trx: Trx, filter: RunFilter, classes: readonly string[], cursor: Cursor): Promise<readonly Place[]> {
   const floor = await floorOf(trx, filter);
   const unmoved = await newestOfClasses(trx, filter, classes, cursor, floor);
-  const moved = await movedSince(trx, filter, classes, cursor);
+  // On the first page the snapshot is this moment: nothing can have moved since.
+  const moved = filter.cursor === undefined ? [] : await movedSince(trx, filter, classes, cursor);
   const all = new Map([...unmoved, ...moved].map((place) => [place.run_id, place]));
   return [...all.values()].sort((a, b) => b.position - a.position).slice(0, filter.limit + 1);
 }

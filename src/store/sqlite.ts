@@ -30,8 +30,8 @@ const STATEMENT_CACHE = 256;
 /** Opens (or creates) the store file. Nothing of an existing file is changed before it is known to be ours and not newer. */
 export async function openSqlite(path: string): Promise<Backend> {
   const database = await withExplained(path, () => openDatabase(path));
-  const { dev, ino } = statSync(path);
-  const db = new Kysely<Tables>({ dialect: dialectOf(database, `${dev}:${ino}`) });
+  const file = identityOf(path);
+  const db = new Kysely<Tables>({ dialect: dialectOf(database, file) });
   const append = appender(database);
   return {
     kind: "sqlite",
@@ -46,7 +46,14 @@ export async function openSqlite(path: string): Promise<Backend> {
       return rows.map((row) => row.name);
     },
     clock: async () => now(),
-    appendChunk: (runId, fence, chunk) => db.connection().execute(async () => append(runId, fence, chunk)),
+    appendChunk: async (runId, fence, chunk) => {
+      const endTurn = await takeTurn(file);
+      try {
+        return append(runId, fence, chunk);
+      } finally {
+        endTurn();
+      }
+    },
     explain: (error) => explainSqlite(error, path),
     close: () => db.destroy(),
   };
@@ -101,6 +108,12 @@ function requireDurable(database: Database.Database): void {
     "store_unavailable",
     `The store file cannot be written durably here (journal mode ${String(journal)}, synchronous ${String(synchronous)}). Put the store on a local disk: set LOOPKEEPER_HOME to a folder there.`,
   );
+}
+
+/** The same for every path that leads to the file. */
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path);
+  return `${dev}:${ino}`;
 }
 
 function dialectOf(database: Database.Database, file: string): Dialect {
