@@ -18,7 +18,7 @@ function foreign(folder: string, specifiers: readonly string[]): Plant[] {
 }
 
 /** One forbidden arrow or package of every folder. */
-export const FORBIDDEN_IMPORTS: readonly Plant[] = [
+const FORBIDDEN_IMPORTS: readonly Plant[] = [
   ...foreign("run", ["../store/store.ts", "node:fs", "pino", "node:child_process"]),
   ...foreign("store", [
     "../checkpoint/checkpoint.ts",

@@ -44,7 +44,7 @@ export interface CalledTool {
 }
 
 /** A client of the 2025 revisions: `@modelcontextprotocol/sdk`. */
-export async function connectClassic(launch: Launch): Promise<TestClient> {
+async function connectClassic(launch: Launch): Promise<TestClient> {
   const client = new ClassicClient({ name: "classic-test", version: "1.0.0" });
   const transport = new ClassicTransport({ ...launch, stderr: "inherit" });
   await client.connect(transport);
@@ -60,7 +60,7 @@ export async function connectClassic(launch: Launch): Promise<TestClient> {
 }
 
 /** A client of revision 2026-07-28: `@modelcontextprotocol/client`, pinned to it. */
-export async function connectModern(launch: Launch): Promise<TestClient> {
+async function connectModern(launch: Launch): Promise<TestClient> {
   const client = new ModernClient(
     { name: "modern-test", version: "1.0.0" },
     { versionNegotiation: { mode: { pin: "2026-07-28" } } },
