@@ -42,7 +42,7 @@ export async function createRun(backend: Backend, created: NewRun): Promise<RunR
     await recount(trx, null, countKey(row));
     const position = await nextPosition(trx);
     await trx.updateTable("runs").set({ position }).where("run_id", "=", run.run_id).execute();
-    await recordMove(trx, run.run_id, 0, position, run.changed_at);
+    await recordMove(trx, run.run_id, 0, position);
     await trx.updateTable("run_heads").set({ event_seq: created.events.length }).where("run_id", "=", run.run_id).execute();
   });
   return run;
@@ -160,5 +160,5 @@ async function storeRun(
     .set({ ...patch, revision, changed_at, max_iterations, list_class, position })
     .where("run_id", "=", change.run_id)
     .execute();
-  if (position !== stored.position) await recordMove(trx, change.run_id, stored.position, position, change.at);
+  if (position !== stored.position) await recordMove(trx, change.run_id, stored.position, position);
 }

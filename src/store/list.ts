@@ -1,4 +1,5 @@
 import { type Expression, type ExpressionBuilder, sql } from "kysely";
+import { epochMs } from "../run/clock.ts";
 import type { RunState } from "../run/run.ts";
 import type { Backend, Trx } from "./backend.ts";
 import { type Cursor, decodeCursor, encodeCursor } from "./cursor.ts";
@@ -23,7 +24,7 @@ export async function listRuns(backend: Backend, filter: RunFilter, onError: (er
     const places = await placesOf(trx, filter, [...classes.keys()], cursor);
     const page = places.slice(0, filter.limit);
     const last = page.at(-1);
-    const next = places.length > page.length && last !== undefined ? { snapshot: cursor.snapshot, below: last.position } : null;
+    const next = places.length > page.length && last !== undefined ? { ...cursor, below: last.position } : null;
     return {
       runs: toReadableRuns(await rowsOf(trx, page), onError),
       ...totals([...classes.values()]),
@@ -92,7 +93,7 @@ function totals(classes: readonly ClassCount[]): Pick<RunPage, "total" | "by_sta
 
 async function firstPage(trx: Trx): Promise<Cursor> {
   const { value } = await trx.selectFrom("counters").select("value").where("name", "=", "position").executeTakeFirstOrThrow();
-  return { snapshot: value, below: value + 1 };
+  return { snapshot: value, below: value + 1, begun: epochMs() };
 }
 
 /** The page's runs and one more: those still at their place, and those that moved since the snapshot, at their place in it. */

@@ -18,7 +18,7 @@ export async function migrate(backend: Backend): Promise<void> {
     const version = await versionOf(backend, trx);
     if (version === 0) {
       await trx.schema
-        .createTable("schema_migrations")
+        .createTable("loopkeeper_migrations")
         .addColumn("number", "integer", (column) => column.primaryKey())
         .addColumn("name", "text", (column) => column.notNull())
         .addColumn("applied_at", "text", (column) => column.notNull())
@@ -28,7 +28,7 @@ export async function migrate(backend: Backend): Promise<void> {
       if (index < version) continue;
       await migration.up(trx, backend.types);
       await trx
-        .insertInto("schema_migrations")
+        .insertInto("loopkeeper_migrations")
         .values({ number: index + 1, name: migration.name, applied_at: now() })
         .execute();
     }
@@ -38,11 +38,11 @@ export async function migrate(backend: Backend): Promise<void> {
 /** Number of migrations that the store has had; 0 for an empty database. Refuses a newer store and a database of something else. */
 async function versionOf(backend: Backend, db: Db): Promise<number> {
   const tables = await backend.tableNames(db);
-  if (!tables.includes("schema_migrations")) {
+  if (!tables.includes("loopkeeper_migrations")) {
     if (tables.includes("runs")) throw foreign();
     return 0;
   }
-  const rows = await db.selectFrom("schema_migrations").select("number").execute();
+  const rows = await db.selectFrom("loopkeeper_migrations").select("number").execute();
   const version = Math.max(0, ...rows.map((row) => row.number));
   if (version > NEWEST) throw newer(version);
   return version;
@@ -57,11 +57,11 @@ export function refuseUnknownFile(path: string): void {
   const database = new Database(path, { readonly: true, fileMustExist: true });
   try {
     const tables = database.prepare<[], string>("select name from sqlite_master where type = 'table'").pluck().all();
-    if (!tables.includes("schema_migrations")) {
+    if (!tables.includes("loopkeeper_migrations")) {
       if (tables.length > 0) throw foreign();
       return;
     }
-    const version = database.prepare<[], number | null>("select max(number) from schema_migrations").pluck().get() ?? 0;
+    const version = database.prepare<[], number | null>("select max(number) from loopkeeper_migrations").pluck().get() ?? 0;
     if (version > NEWEST) throw newer(version);
   } finally {
     database.close();

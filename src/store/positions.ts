@@ -1,8 +1,7 @@
-import { isoOf, msOf } from "../run/clock.ts";
+import { epochMs, isoOf, now } from "../run/clock.ts";
 import type { Trx } from "./backend.ts";
+import { CURSOR_LIFE_MS } from "./cursor.ts";
 
-/** How long the later pages of a list keep the order of its first page. */
-export const CURSOR_LIFE_MS = 24 * 60 * 60 * 1000;
 const PRUNE_EVERY = 200;
 
 /** The next place in the order of changes. Taken last in a transaction: on Postgres it makes others wait until the commit. */
@@ -17,11 +16,11 @@ export async function nextPosition(trx: Trx): Promise<number> {
 }
 
 /** Remembers where the run stood, so that a list begun before this change still shows it there. */
-export async function recordMove(trx: Trx, runId: string, from: number, to: number, at: string): Promise<void> {
-  await trx.insertInto("run_moves").values({ position: to, run_id: runId, from_position: from, at }).execute();
+export async function recordMove(trx: Trx, runId: string, from: number, to: number): Promise<void> {
+  await trx.insertInto("run_moves").values({ position: to, run_id: runId, from_position: from, at: now() }).execute();
   if (to % PRUNE_EVERY !== 0) return;
   await trx
     .deleteFrom("run_moves")
-    .where("at", "<", isoOf(msOf(at) - CURSOR_LIFE_MS))
+    .where("at", "<", isoOf(epochMs() - 2 * CURSOR_LIFE_MS))
     .execute();
 }

@@ -89,7 +89,7 @@ export type RunCountsTable = {
 export type RunMovesTable = { position: number; run_id: string; from_position: number; at: string };
 
 export interface Tables {
-  schema_migrations: { number: number; name: string; applied_at: string };
+  loopkeeper_migrations: { number: number; name: string; applied_at: string };
   meta: { key: string; value: string };
   counters: { name: string; value: number };
   runs: RunsTable;

@@ -126,6 +126,7 @@ export interface RunFilter {
 
 export interface RunPage {
   readonly runs: readonly RunRecord[];
+  /** All runs that the filter lets through, and how many of them are in each state, as of this page. */
   readonly total: number;
   readonly by_state: Readonly<Record<RunState, number>>;
   readonly next_cursor: string | null;
@@ -143,8 +144,9 @@ export interface JournalQuery {
 }
 
 export interface JournalPage {
-  /** In order of `n`. A damaged chunk appears as one entry of kind `gap`. */
+  /** In order of `n`. A damaged chunk appears as one entry of kind `gap` (not in a search, which could not look into it). */
   readonly entries: readonly JournalEntry[];
+  /** Entries of the run, or of the one iteration asked for; a search does not change it. */
   readonly total: number;
   /** What could not be read, e.g. `events 126-128 unreadable`. */
   readonly gaps: readonly string[];
@@ -184,7 +186,7 @@ export interface Store {
     readonly remote: string | null;
     readonly limit: number;
   }): Promise<readonly RunRecord[]>;
-  /** The live run that holds a working tree, whoever owns it. */
+  /** The run that holds a working tree, whoever owns it: a live one, or one under a door's lease (`leaseIdle`). */
   holderOf(treePath: string): Promise<RunRecord | null>;
 
   steps(runId: string): Promise<readonly StepRecord[]>;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { epochMs } from "../../src/run/clock.ts";
 import { RUN_STATES, type RunRecord, type RunState } from "../../src/run/run.ts";
 import { STOP_REASONS, stopReasonRow } from "../../src/run/stop-reason.ts";
 import type { RunFilter, Store } from "../../src/store/store.ts";
@@ -74,6 +75,18 @@ for (const backend of backends) {
       for (const cursor of ["", "nonsense", Buffer.from("[1,2]").toString("base64url")]) {
         await expect(store.runs({ ...ALL, cursor })).rejects.toMatchObject({ code: "bad_input" });
       }
+    });
+
+    it("refuses a cursor after a day, when the order of its first page is no longer known", async () => {
+      const store = await newStore(backend);
+      for (let n = 0; n < 3; n += 1) await store.createRun(aNewRun());
+      const { next_cursor } = await store.runs({ ...ALL, limit: 1 });
+      const parts: unknown = JSON.parse(Buffer.from(next_cursor ?? "", "base64url").toString());
+      const old = JSON.stringify(parts).replace(/\d+\]$/, `${epochMs() - 25 * 3_600_000}]`);
+      const cursor = Buffer.from(old).toString("base64url");
+      await expect(store.runs({ ...ALL, limit: 1, cursor })).rejects.toMatchObject({
+        message: expect.stringContaining("a day old"),
+      });
     });
 
     it("leaves a damaged run out, tells of it, and shows the others", async () => {

@@ -4,7 +4,7 @@ import { backends, newStorePlace, rawSql, type StorePlace } from "../support/sto
 
 /**
  * The whole schema as each database has it after all migrations, committed beside this test. When it changes by a new migration:
- * `npx vitest run -u test/store/schema-manifest.test.ts`, and commit the files with the migration.
+ * `npx vitest run test/store/schema-manifest.test.ts -u`, and commit the files with the migration.
  */
 const READERS = { sqlite: readSqlite, postgres: readPostgres } as const;
 
