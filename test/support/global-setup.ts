@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { stopServer } from "./postgres.ts";
+import { ownServer, stopServer } from "./postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,6 +15,7 @@ let home = "";
 
 export function setup(project: TestProject): void {
   home = mkdtempSync(join(tmpdir(), "lk-pg-"));
+  ownServer(home);
   project.provide("postgresHome", home);
 }
 

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -31,6 +31,11 @@ export async function newDatabase(home: string): Promise<string> {
     await client.end();
   }
   return server.replace("/postgres?", `/${name}?`);
+}
+
+/** Says whose end ends the server: the process that calls this. */
+export function ownServer(home: string): void {
+  writeFileSync(join(home, "owner"), String(process.pid));
 }
 
 /** Several test processes may ask at once: the one that makes the folder starts the server, the others wait for its URL. */
@@ -77,7 +82,18 @@ async function startServer(home: string): Promise<string> {
   const options = `-k ${home} -c listen_addresses= -c fsync=on -c synchronous_commit=on -c max_connections=200 -c shared_buffers=64MB`;
   // pg_ctl returns when the server answers; the server lives on after this test process.
   await run(join(bin, "pg_ctl"), ["-D", data, "-o", options, "-l", join(home, "log"), "-w", "-t", "50", "start"], as);
+  watchOwner(home);
   return `postgres://tests@localhost/postgres?host=${encodeURIComponent(home)}`;
+}
+
+/** A test run that is killed has no teardown: this stops the server and removes its files once the owner is gone. */
+function watchOwner(home: string): void {
+  const owner = join(home, "owner");
+  if (!existsSync(owner)) return;
+  const script =
+    'while kill -0 "$1" 2>/dev/null; do sleep 2; done; if [ -f "$2/data/postmaster.pid" ]; then kill -QUIT "$(head -n 1 "$2/data/postmaster.pid")"; fi; rm -rf "$2"';
+  const pid = readFileSync(owner, "utf8");
+  spawn("sh", ["-c", script, "sh", pid, home], { detached: true, stdio: "ignore", cwd: "/" }).unref();
 }
 
 /** Ends the server of `home`, if one was started. */
