@@ -40,7 +40,7 @@ export async function captureLocked(git: RepoGit, input: CaptureInput): Promise<
       input: `create ${ref} ${commit}\n`,
       config: ["core.fsync=reference,loose-object"],
     });
-    if (fresh || input.thorough) await verifyConnected(git, commit, ref);
+    if (fresh || input.thorough) await verifyConnected(git, commit, head.head, ref);
     const operation = await operationOf(git.repo.git_dir);
     const { tree, skipped, user } = snapshot;
     const captured: Captured = {
@@ -119,9 +119,9 @@ function isRepairable(error: unknown): boolean {
 }
 
 /** Fails when an object of the checkpoint is missing, after taking the ref away again. */
-async function verifyConnected(git: RepoGit, commit: string, ref: string): Promise<void> {
+async function verifyConnected(git: RepoGit, commit: string, base: string | null, ref: string): Promise<void> {
   try {
-    await walkObjects(git, commit);
+    await walkObjects(git, commit, base);
   } catch (error) {
     await git.run(["update-ref", "-d", ref]);
     throw error;
@@ -129,17 +129,16 @@ async function verifyConnected(git: RepoGit, commit: string, ref: string): Promi
 }
 
 /** Walks what the checkpoint adds to the commit it stands on. */
-async function walkObjects(git: RepoGit, commit: string): Promise<void> {
-  const parents = (await git.run(["rev-list", "--parents", "-n", "1", commit])).text.split(" ").slice(1);
-  // Two parents: HEAD and the index commit. One: the checkpoint was taken before the first commit.
-  const base = parents.length === 2 ? parents[0] : undefined;
-  await git.run(["rev-list", "--objects", "--quiet", commit, ...(base === undefined ? [] : ["--not", base])]);
+async function walkObjects(git: RepoGit, commit: string, base: string | null): Promise<void> {
+  await git.run(["rev-list", "--objects", "--quiet", commit, ...(base === null ? [] : ["--not", base])]);
 }
 
 /** True when every object of the checkpoint is there. */
 export async function isConnected(git: RepoGit, commit: string): Promise<boolean> {
   try {
-    await walkObjects(git, commit);
+    const parents = (await git.run(["rev-list", "--parents", "-n", "1", commit])).text.split(" ").slice(1);
+    // Two parents: HEAD and the index commit. One: the checkpoint was taken before the first commit.
+    await walkObjects(git, commit, parents.length === 2 ? (parents[0] ?? null) : null);
     return true;
   } catch (error) {
     if (error instanceof GitFailure) return false;

@@ -9,7 +9,7 @@ import { commitOf } from "./head.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
-import { discoverRepository } from "./repository.ts";
+import { discoverRepository, rememberRoots } from "./repository.ts";
 import { applyRestore } from "./restore-apply.ts";
 import { planRestore } from "./restore-plan.ts";
 import { restoreWhole } from "./restore-whole.ts";
@@ -27,7 +27,8 @@ export interface CheckpointsOptions {
 
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const git = createGit(options.env);
-  const discover = (path: string) => discoverRepository(git, options.home, path);
+  const roots = rememberRoots();
+  const discover = (path: string) => discoverRepository(git, options.home, roots, path);
   const open = (repo: Repository) => openRepoGit(git, repo, options);
   const within = async <T>(repo: Repository, work: (git: RepoGit) => Promise<T>): Promise<T> => work(await open(repo));
   const opened = async (path: string): Promise<RepoGit | null> => {

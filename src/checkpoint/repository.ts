@@ -8,7 +8,7 @@ import { operationOf } from "./op-state.ts";
 import { normaliseRemote, withoutCredentials } from "./remote-url.ts";
 
 /** Finds the working tree that holds `path` and reads where it stands. The walk is ours: git would obey a planted core.worktree. */
-export async function discoverRepository(git: Git, home: string, path: string): Promise<Repository> {
+export async function discoverRepository(git: Git, home: string, roots: FindRoot, path: string): Promise<Repository> {
   const { top, git_dir } = await findTop(path);
   await refuseUnsafe(top, home);
   const common_dir = await findCommonDir(git_dir).catch(() => {
@@ -17,19 +17,35 @@ export async function discoverRepository(git: Git, home: string, path: string): 
     );
   });
   const ask = asker(git, top, git_dir);
-  const object_format = await readFormat(ask, top);
-  if (git_dir === common_dir && (await ask(["config", "--get", "--type=bool", "core.bare"])) === "true") throw bare(top);
+  const { object_format, shallow } = await readFormat(ask, top);
+  const settings = await readSettings(ask);
+  if (git_dir === common_dir && settings.bare) throw bare(top);
   const [head, branch, operation, remote] = await Promise.all([
     ask(["rev-parse", "-q", "--verify", "HEAD^{commit}"]),
     ask(["symbolic-ref", "-q", "HEAD"]),
     operationOf(git_dir),
-    readRemote(ask),
+    readRemote(ask, settings.remotes),
   ]);
-  const root_commit = await readRoot(ask, head);
+  const root_commit = shallow ? null : await roots(head, common_dir, ask);
   return { top, git_dir, common_dir, object_format, head, branch, root_commit, ...remote, operation };
 }
 
-type Ask = (args: readonly string[]) => Promise<string | null>;
+/** Finds the first commit below a HEAD; null when there is none. A long history is walked once per HEAD. */
+export type FindRoot = (head: string | null, commonDir: string, ask: Ask) => Promise<string | null>;
+
+export function rememberRoots(): FindRoot {
+  const known = new Map<string, string>();
+  return async (head, commonDir, ask) => {
+    if (head === null) return null;
+    const key = `${commonDir} ${head}`;
+    const root =
+      known.get(key) ?? (await ask(["rev-list", "--max-parents=0", "--first-parent", head]))?.split("\n").at(-1) ?? null;
+    if (root !== null) known.set(key, root);
+    return root;
+  };
+}
+
+export type Ask = (args: readonly string[]) => Promise<string | null>;
 
 /** Runs a question; null when git has no answer (exit 1 or 128). */
 function asker(git: Git, top: string, gitDir: string): Ask {
@@ -63,29 +79,30 @@ async function refuseUnsafe(top: string, home: string): Promise<void> {
   }
 }
 
-async function readFormat(ask: Ask, top: string): Promise<"sha1" | "sha256"> {
-  const format = await ask(["rev-parse", "--show-object-format"]);
-  if (format === "sha1" || format === "sha256") return format;
+async function readFormat(ask: Ask, top: string): Promise<{ object_format: "sha1" | "sha256"; shallow: boolean }> {
+  const [object_format, shallow] =
+    (await ask(["rev-parse", "--show-object-format", "--is-shallow-repository"]))?.split("\n") ?? [];
+  // In a shallow clone the first commit is not there to be found.
+  if (object_format === "sha1" || object_format === "sha256") return { object_format, shallow: shallow !== "false" };
   throw problem(
     `The git on this machine cannot read the repository ${top} (an unknown format or extension, such as reftable). Use a newer git.`,
   );
 }
 
+async function readSettings(ask: Ask): Promise<{ bare: boolean; remotes: readonly string[] }> {
+  const lines = (await ask(["config", "--name-only", "--get-regexp", "^remote\\..*\\.url$"]))?.split("\n") ?? [];
+  const remotes = lines.map((line) => line.slice("remote.".length, -".url".length));
+  return { bare: (await ask(["config", "--get", "--type=bool", "core.bare"])) === "true", remotes: [...new Set(remotes)] };
+}
+
 type RemoteFacts = Pick<Repository, "remote" | "remote_name" | "remote_url">;
 
 /** `origin`, else the only remote. Its URL is rewritten by the user's `insteadOf` before it is normalised. */
-async function readRemote(ask: Ask): Promise<RemoteFacts> {
-  const names = (await ask(["remote"]))?.split("\n") ?? [];
+async function readRemote(ask: Ask, names: readonly string[]): Promise<RemoteFacts> {
   const remote_name = names.includes("origin") ? "origin" : names.length === 1 ? (names[0] ?? null) : null;
   const url = remote_name === null ? null : await ask(["ls-remote", "--get-url", "--", remote_name]);
   if (url === null) return { remote_name: null, remote_url: null, remote: null };
   return { remote_name, remote_url: withoutCredentials(url), remote: normaliseRemote(url) };
-}
-
-/** The first commit of the first-parent line; null when there is none, or history is cut off (shallow) and it cannot be known. */
-async function readRoot(ask: Ask, head: string | null): Promise<string | null> {
-  if (head === null || (await ask(["rev-parse", "--is-shallow-repository"])) !== "false") return null;
-  return (await ask(["rev-list", "--max-parents=0", "--first-parent", head]))?.split("\n").at(-1) ?? null;
 }
 
 function bare(folder: string): LoopkeeperError {

@@ -1,3 +1,5 @@
+import { splitCommands } from "./shell-split.ts";
+
 /** One simple command of a shell text: its words, and the folder changes (`cd`) that came before it in the same text. */
 export interface ShellCommand {
   readonly words: readonly string[];
@@ -63,103 +65,4 @@ function withoutPrefixes(words: readonly string[]): string[] {
 function innerText(words: readonly string[]): string | null {
   const at = words.findIndex((word, n) => n > 0 && /^-[a-z]*c$/.test(word));
   return at < 0 ? null : (words[at + 1] ?? null);
-}
-
-function splitCommands(text: string): string[][] {
-  const commands: string[][] = [];
-  let words: string[] = [];
-  let word = "";
-  let inWord = false;
-  const endWord = (): void => {
-    if (inWord) words.push(word);
-    word = "";
-    inWord = false;
-  };
-  const endCommand = (): void => {
-    endWord();
-    if (words.length > 0) commands.push(words);
-    words = [];
-  };
-  const ends: string[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charAt(at);
-    if (char === "'" || char === '"') {
-      const quoted = readQuoted(text, at);
-      word += quoted.value;
-      inWord = true;
-      at = quoted.end;
-    } else if (char === "\\") {
-      at += 1;
-      if (text.charAt(at) === "\n") continue;
-      word += text.charAt(at);
-      inWord = true;
-    } else if (char === "#" && !inWord) {
-      at = lineEnd(text, at) - 1;
-    } else if (char === "<" && text.startsWith("<<", at) && !text.startsWith("<<<", at)) {
-      const end = /^<<-?\s*(['"]?)([\w.-]+)\1/.exec(text.slice(at));
-      if (end?.[2] !== undefined) {
-        ends.push(end[2]);
-        at += end[0].length - 1;
-      }
-    } else if (char === "\n") {
-      endCommand();
-      for (const end of ends.splice(0)) at = skipHereDocument(text, at, end);
-    } else if (char === "&" && (text.charAt(at - 1) === ">" || text.charAt(at + 1) === ">")) {
-      word += char;
-      inWord = true;
-    } else if (";|&(){}`".includes(char) && !(inWord && "{}".includes(char))) {
-      endCommand();
-    } else if (/\s/.test(char)) {
-      endWord();
-    } else {
-      word += char;
-      inWord = true;
-    }
-  }
-  endCommand();
-  return commands;
-}
-
-function readQuoted(text: string, from: number): { value: string; end: number } {
-  const quote = text.charAt(from);
-  let value = "";
-  for (let at = from + 1; at < text.length; at += 1) {
-    const char = text.charAt(at);
-    if (char === quote) return { value, end: at };
-    // `$(...)` inside double quotes may hold quotes of its own, as in -m "$(cat <<'EOF' ...)".
-    if (quote === '"' && text.startsWith("$(", at)) {
-      const end = substitutionEnd(text, at);
-      value += text.slice(at, end + 1);
-      at = end;
-    } else if (quote === '"' && char === "\\") {
-      at += 1;
-      value += text.charAt(at);
-    } else value += char;
-  }
-  return { value, end: text.length };
-}
-
-function substitutionEnd(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from + 1; at < text.length; at += 1) {
-    if (text.charAt(at) === "(") depth += 1;
-    if (text.charAt(at) === ")") depth -= 1;
-    if (depth === 0) return at;
-  }
-  return text.length;
-}
-
-function lineEnd(text: string, from: number): number {
-  const end = text.indexOf("\n", from);
-  return end < 0 ? text.length : end;
-}
-
-/** Position of the last character of the line that ends a here-document. */
-function skipHereDocument(text: string, from: number, word: string): number {
-  for (let start = from + 1; start < text.length; ) {
-    const end = lineEnd(text, start);
-    if (text.slice(start, end).trim() === word) return end;
-    start = end + 1;
-  }
-  return text.length;
 }
