@@ -100,5 +100,8 @@ async function failureOf(state: SessionState, child: SpokenProcess, error: unkno
   }
   const signal = facts.exit?.signal ?? null;
   const known = classify(state, { exit: { code, signal, stderr_tail: facts.stderr_tail } });
-  return known !== null && outlivesRestart(known) ? known : ownStop("interrupted", "exit", `at its start ${exitEvidence(facts)}`);
+  if (known !== null && outlivesRestart(known)) return known;
+  // A program that ends by itself before it speaks has something wrong with its settings; one that was killed has not.
+  const reason = signal === null && code !== null && code < 128 ? "failed" : "interrupted";
+  return ownStop(reason, "exit", `at its start ${exitEvidence(facts)}`);
 }

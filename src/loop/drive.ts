@@ -9,7 +9,7 @@ import { JournalBuffer } from "./journal.ts";
 
 /** Why the driver must break off what it is doing. */
 export type BreakOff =
-  | { readonly kind: "owner" }
+  | { readonly kind: "owner"; readonly why: string | null }
   | { readonly kind: "lease_lost" }
   | { readonly kind: "shutdown" }
   | { readonly kind: "budget"; readonly evidence: string }
@@ -134,7 +134,7 @@ export class Drive {
       this.interrupt({ kind: "lease_lost" });
       return;
     }
-    if (seen.state === "stopping" && seen.stop_request !== null) this.interrupt({ kind: "owner" });
+    if (seen.state === "stopping" && seen.stop_request !== null) this.interrupt({ kind: "owner", why: seen.stop_request.why });
     const minutes = seen.settings.budget?.minutes;
     if (minutes !== undefined && this.#turnStartedMs !== null) {
       const spentMs = seen.usage.active_ms + (monotonicMs() - this.#turnStartedMs);

@@ -160,7 +160,7 @@ async function settle(drive: Drive, error: unknown, step: StepRecord | null, att
 }
 
 function breakOffIfAsked(drive: Drive): void {
-  if (drive.breakOff !== null) throw new StopRun(breakOffStop(drive, drive.breakOff));
+  if (drive.breakOff !== null) throw new StopRun(breakOffStop(drive.breakOff));
 }
 
 function stopAtCeiling(drive: Drive, step: StepRecord, attempt: Attempt | null): void {

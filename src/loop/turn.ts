@@ -136,11 +136,11 @@ function isClassified(value: unknown): value is ClassifiedStop {
 }
 
 function cutBy(drive: Drive, usage: TurnUsage, activeMs: number): Cut {
-  return { kind: "cut", stop: breakOffStop(drive, drive.breakOff), usage, active_ms: activeMs };
+  return { kind: "cut", stop: breakOffStop(drive.breakOff), usage, active_ms: activeMs };
 }
 
 /** The stop that a break-off means. */
-export function breakOffStop(drive: Drive, reason: BreakOff | null): ClassifiedStop {
+export function breakOffStop(reason: BreakOff | null): ClassifiedStop {
   switch (reason?.kind) {
     case "budget":
       return loopStop("budget", reason.evidence);
@@ -150,7 +150,8 @@ export function breakOffStop(drive: Drive, reason: BreakOff | null): ClassifiedS
       return loopStop("interrupted", "the worker was told to end", { source: "recovery" });
     case "lease_lost":
       return loopStop("interrupted", "the driver lost its lease", { source: "recovery" });
-    default:
-      return loopStop("cancelled", drive.run.stop_request?.why ?? "the owner called run_stop", { source: "owner" });
+    case "owner":
+    case undefined:
+      return loopStop("cancelled", reason?.why ?? "the owner called run_stop", { source: "owner" });
   }
 }
