@@ -39,7 +39,7 @@ export async function runCli(words: readonly string[], door: CliDoor): Promise<n
     return EXIT_CODES.ok.code;
   }
   try {
-    return await runCommand(commandNamed(name, commands), rest, door);
+    return await runCommand(commandNamed(name, commands, door), rest, door);
   } catch (error) {
     if (!(error instanceof LoopkeeperError)) throw error;
     return finish({ ok: false, code: error.code, text: `${error.code}: ${error.message}` }, false, door);
@@ -82,10 +82,10 @@ function callerOf(door: CliDoor): Caller {
   return { signal: door.signal, progress: (update) => door.err(update.message) };
 }
 
-function commandNamed(name: string, commands: readonly Command[]): Command {
+function commandNamed(name: string, commands: readonly Command[], door: CliDoor): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const known = commands.map((candidate) => candidate.name).join(", ");
+  const known = [...Object.keys(door.others), ...commands.map((candidate) => candidate.name)].join(", ");
   throw new LoopkeeperError("bad_input", `there is no command "${name}". Commands: ${known}; loopkeeper --help explains them.`);
 }
 

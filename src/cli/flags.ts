@@ -123,7 +123,8 @@ export function usageOf(command: Command): string {
 }
 
 export function flagText(flag: Flag): string {
-  const names = { text: "<text>", number: "<number>", switch: "", list: "<text>...", json: "<json>" } as const;
+  const names = { text: "<text>", number: "<number>", list: "<text>...", json: "<json>" } as const;
+  if (flag.kind === "switch") return `--[no-]${flag.name}`;
   const value = flag.choices === null ? names[flag.kind] : flag.choices.join("|");
-  return `--${flag.name}${value === "" ? "" : ` ${value}`}`;
+  return `--${flag.name} ${value}`;
 }
