@@ -1,4 +1,5 @@
 import type { RequestPermissionResponse } from "@agentclientprotocol/sdk/unstable";
+import { z } from "zod";
 import { decide, type PermissionAsk, type PermissionPolicy, subjectOf } from "./permissions.ts";
 import { redact } from "./redact.ts";
 import { markActivity, type SessionState } from "./session-state.ts";
@@ -36,15 +37,22 @@ export function answerPermission(state: SessionState, params: unknown): RequestP
 
 /** The request merged with what earlier updates told of the same tool call, as a person will be shown it. */
 function askOf(state: SessionState, request: PermissionRequest): PermissionAsk {
-  const call = mergeToolCall(state.calls.get(request.toolCall.toolCallId), request.toolCall);
+  const { quirks } = state.profile;
+  const call = mergeToolCall(state.calls.get(request.toolCall.toolCallId), request.toolCall, quirks);
+  // Codex calls the approval of an MCP tool `execute` too.
+  const isMcp = request._meta?.is_mcp_tool_approval === true;
   // Redacted, since the question is stored so and an exact answer is compared with what was stored.
   return {
-    kind: call.kind,
+    kind: isMcp ? "other" : call.kind,
     title: redact(call.title),
     command: call.command === null ? null : redact(call.command),
     paths: call.paths,
+    mcp_server: isMcp ? (mcpInputSchema.safeParse(call.raw_input).data?.serverName ?? null) : null,
+    bookkeeping: quirks.bookkeeping?.test(call.title) ?? false,
   };
 }
+
+const mcpInputSchema = z.looseObject({ serverName: z.string() });
 
 function policyOf(state: SessionState): PermissionPolicy {
   const { permissions, cwd, allow, allowed_commands } = state.launch;

@@ -24,9 +24,14 @@ export interface Connection {
   close(): void;
 }
 
+// The SDK ends the connection at 32 MiB, which one tool result with a large file in it can exceed.
+const LONGEST_MESSAGE = 268_435_456;
+
 /** Speaks ACP over the process's stdin and stdout. */
 export function connect(child: SpokenProcess, receiver: Receiver): Connection {
-  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout), {
+    maxMessageBytes: LONGEST_MESSAGE,
+  });
   const connection = acp
     .client({ name: "loopkeeper" })
     .onRequest("*", ({ method, params }) => {

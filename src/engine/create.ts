@@ -1,11 +1,13 @@
+import { messageOf, systemCode } from "../run/errors.ts";
 import { type AgentsOptions, namedAgents } from "./agents.ts";
-import type { Agents, Engines } from "./engine.ts";
+import type { Agents, EngineStart, Engines } from "./engine.ts";
 import type { Environment } from "./environment.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 import { runCommand } from "./run-command.ts";
 import { packSession, unpackSession } from "./session-copy.ts";
 import { type SelfCommand, startEngine } from "./start.ts";
+import { ownStop } from "./turn-end.ts";
 
 /** Agents by name: those of the configuration, the built-in ones on PATH, those installed under LOOPKEEPER_HOME. */
 export function createAgents(options: AgentsOptions): Agents {
@@ -23,7 +25,7 @@ export interface EnginesOptions {
 export function createEngines(options: EnginesOptions): Engines {
   return {
     async start(launch, session) {
-      const started = await startEngine(options, launch, session.resume);
+      const started = await startEngine(options, launch, session.resume).catch(startThatThrew);
       const about = { run_id: launch.run_id, agent: launch.agent.name };
       if (started.ok) options.log("info", "engine started", { ...about, context: started.engine.context });
       else options.log("warn", "engine did not start", { ...about, reason: started.stop.reason });
@@ -39,5 +41,14 @@ export function createEngines(options: EnginesOptions): Engines {
     isAlive,
     packSession: (input) => packSession(options.env, input),
     unpackSession: (input) => unpackSession(options.env, input),
+  };
+}
+
+/** Something on this side was in the way: a full disk, a temp folder that cannot be written. */
+function startThatThrew(error: unknown): EngineStart {
+  const full = ["ENOSPC", "EDQUOT", "EROFS"].includes(systemCode(error) ?? "");
+  return {
+    ok: false,
+    stop: ownStop(full ? "storage" : "failed", "loop", `the engine could not be started: ${messageOf(error)}`),
   };
 }

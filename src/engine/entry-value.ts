@@ -19,22 +19,22 @@ function redactMember(name: string, item: unknown): unknown {
   return together !== prefix + item && together.startsWith(prefix) ? together.slice(prefix.length) : redact(item);
 }
 
-/** A text cut to the entry limit, with its true size in bytes. */
-export function cut(text: string): { readonly text: string; readonly bytes: number } {
+/** A text cut to a limit in bytes, with its true size. */
+export function cut(text: string, limit = ENTRY_LIMIT): { readonly text: string; readonly bytes: number } {
   const bytes = Buffer.byteLength(text);
-  if (bytes <= ENTRY_LIMIT) return { text, bytes };
+  if (bytes <= limit) return { text, bytes };
   const head = Buffer.from(text)
-    .subarray(0, ENTRY_LIMIT)
+    .subarray(0, limit)
     .toString("utf8")
     .replace(/\uFFFD+$/, "");
   return { text: `${head}…`, bytes };
 }
 
 /** A redacted JSON value that is replaced by its cut text when it is too big for an entry. */
-export function cutValue(value: unknown): unknown {
+export function cutValue(value: unknown, limit = ENTRY_LIMIT): unknown {
   const redacted = redactValue(value);
   const text = JSON.stringify(redacted) ?? "null";
-  if (Buffer.byteLength(text) <= ENTRY_LIMIT) return redacted;
-  const { text: head, bytes } = cut(text);
+  if (Buffer.byteLength(text) <= limit) return redacted;
+  const { text: head, bytes } = cut(text, limit);
   return { cut: head, bytes };
 }

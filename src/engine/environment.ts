@@ -33,13 +33,18 @@ const NESTING = new Set([
 // Secrets of Loopkeeper itself, and the markers of an enclosing run: a child must see only its own.
 const OWN = new Set(["LOOPKEEPER_KEY", "LOOPKEEPER_DATABASE_URL", "LOOPKEEPER_REPORT_SOCKET", "LOOPKEEPER_REPORT_TOKEN"]);
 
+/** The environment of every process of a run. */
+export function runEnvironment(base: Environment, marker: Marker, additions: Environment = {}): Record<string, string> {
+  return { ...userEnvironment(base, additions), ...markerVariables(marker) };
+}
+
 /**
- * The environment of every process of a run: the user's own (home and login included) without the variables of an
+ * The user's own environment (home and login included) without the variables of an
  * enclosing agent and without GIT_* (a GIT_DIR or GIT_INDEX_FILE of the caller would send git to another repository).
  */
-export function runEnvironment(base: Environment, marker: Marker, additions: Environment = {}): Record<string, string> {
+export function userEnvironment(base: Environment, additions: Environment = {}): Record<string, string> {
   const kept = Object.entries(base).filter(([name]) => !NESTING.has(name) && !OWN.has(name) && !name.startsWith("GIT_"));
-  return { ...Object.fromEntries(kept), ...additions, ...markerVariables(marker) };
+  return { ...Object.fromEntries(kept), ...additions };
 }
 
 export function markerVariables(marker: Marker): Record<string, string> {

@@ -16,6 +16,7 @@ export interface Journal {
   toolResult(call: ToolCallState): void;
   plan(entries: readonly PlanEntry[]): void;
   report(report: Report): void;
+  /** Engines tell it after each request of a turn: only the last one is written, by `flush`. */
   usage(data: object): void;
   permission(text: string, data: object): void;
   /** Anything else that came from the engine. */
@@ -23,10 +24,13 @@ export interface Journal {
   flush(): void;
 }
 
+// Lists of commands and settings, long and of little use.
+const OTHER_LIMIT = 2048;
+
 export function createJournal(listener: EngineListener): Journal {
   const chunks = coalescer<"message" | "thought">((kind, text) => write("agent", kind, redact(text)));
   let lastPlan = "";
-  let lastUsage = "";
+  let usage: object | null = null;
 
   function write(who: NewJournalEntry["who"], kind: JournalKind, text: string, data?: Record<string, unknown>): void {
     listener.entry({ who, kind, text, at: now(), ...(data === undefined ? {} : { data }) });
@@ -43,7 +47,8 @@ export function createJournal(listener: EngineListener): Journal {
     toolResult(call) {
       chunks.flush();
       const seen = redactedCall(call);
-      const { text, bytes } = cut(redact(call.output ?? ""));
+      const { head, bytes } = call.output;
+      const { text } = cut(redact(head));
       write("tool", "tool_result", text, { id: seen.id, title: seen.title, status: seen.status, bytes });
       listener.toolCall(seen);
     },
@@ -64,19 +69,20 @@ export function createJournal(listener: EngineListener): Journal {
       listener.report(redacted);
     },
     usage(data) {
-      const text = JSON.stringify(data);
-      if (text === lastUsage) return;
-      lastUsage = text;
-      write("agent", "usage", "", { ...data });
+      usage = data;
     },
     permission(text, data) {
       chunks.flush();
       write("loop", "permission", redact(text), { ...data });
     },
     other(what, data) {
-      write("agent", "engine", what, { update: cutValue(data) });
+      write("agent", "engine", what, { update: cutValue(data, OTHER_LIMIT) });
     },
-    flush: chunks.flush,
+    flush() {
+      chunks.flush();
+      if (usage !== null) write("agent", "usage", "", { ...usage });
+      usage = null;
+    },
   };
 }
 

@@ -78,8 +78,12 @@ const INITIALIZE = {
   clientCapabilities: {
     fs: { readTextFile: false, writeTextFile: false },
     terminal: false,
-    // Vendor extension: retries and final failures are told as typed facts instead of as text.
-    _meta: { jetbrains: { air: { version: 1, capabilities: ["sessionFailure"] } } },
+    _meta: {
+      // Vendor extension: retries and final failures are told as typed facts instead of as text.
+      jetbrains: { air: { version: 1, capabilities: ["sessionFailure"] } },
+      // A client of that extension is told no output of commands unless it takes it in pieces.
+      terminal_output_delta: true,
+    },
   },
 };
 

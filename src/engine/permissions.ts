@@ -10,6 +10,10 @@ export interface PermissionAsk {
   readonly title: string;
   readonly command: string | null;
   readonly paths: readonly string[];
+  /** The MCP server whose tool is asked for, where the engine tells it apart from the title. */
+  readonly mcp_server?: string | null;
+  /** A tool that only keeps the engine's own notes, such as its to-do list. */
+  readonly bookkeeping?: boolean;
 }
 
 export interface PermissionPolicy {
@@ -34,7 +38,7 @@ const ALLOWED: PermissionDecision = { allowed: true, used_once: false };
  * allow-list; the rest needs a person. `ask`: everything needs a person. An exact answer of a person holds at each level.
  */
 export function decide(policy: PermissionPolicy, ask: PermissionAsk): PermissionDecision {
-  if (policy.level === "all" || isOwnTool(ask)) return ALLOWED;
+  if (policy.level === "all" || isHarmless(ask)) return ALLOWED;
   const subject = subjectOf(ask);
   if (policy.allowed_commands.includes(subject)) return ALLOWED;
   if (policy.allow_once === subject) return { allowed: true, used_once: true };
@@ -78,10 +82,12 @@ function isInsideWorkspace(cwd: string, path: string): boolean {
   return parts[0] !== ".." && !parts.some((part) => part.toLowerCase() === ".git");
 }
 
-// The names that engines give to the injected tool. A command is never taken for it, whatever its title says.
+// The names that engines give to the injected tool.
 const OWN_TOOL =
-  /^(mcp__loopkeeper__report_progress|loopkeeper[_./:]report_progress|report_progress( \(loopkeeper MCP Server\))?)$/;
+  /^(mcp__loopkeeper__report_progress|(mcp[._])?loopkeeper[_./:]report_progress|report_progress( \(loopkeeper MCP Server\))?)$/;
 
-function isOwnTool(ask: PermissionAsk): boolean {
-  return ask.command === null && ask.paths.length === 0 && ask.kind !== "execute" && OWN_TOOL.test(ask.title);
+/** The injected tool and the engine's own notes. A command is never taken for one, whatever its title says. */
+function isHarmless(ask: PermissionAsk): boolean {
+  if (ask.command !== null || ask.paths.length > 0 || ask.kind === "execute") return false;
+  return ask.bookkeeping === true || ask.mcp_server === "loopkeeper" || OWN_TOOL.test(ask.title);
 }

@@ -78,7 +78,7 @@ function readToolCall(state: SessionState, update: Update): boolean {
   const parsed = toolUpdateSchema.safeParse(update);
   if (!parsed.success) return false;
   const before = state.calls.get(parsed.data.toolCallId);
-  const call = mergeToolCall(before, parsed.data);
+  const call = mergeToolCall(before, parsed.data, state.profile.quirks);
   state.calls.set(call.id, call);
   state.last_message = "";
   if (before === undefined || tellsMore(before, call)) state.journal.toolCall(call);

@@ -1,8 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import type { AgentSpec } from "./engine.ts";
-import type { Environment } from "./environment.ts";
-import { runEnvironment } from "./environment.ts";
+import { type Environment, userEnvironment } from "./environment.ts";
 import type { SessionPlace } from "./profiles/profile.ts";
 import { profileOf } from "./profiles/table.ts";
 
@@ -50,6 +49,6 @@ export async function unpackSession(base: Environment, input: SessionOf & { read
 function placeOf(base: Environment, { agent, session_id, cwd }: SessionOf): SessionPlace {
   const profile = profileOf(agent.profile);
   const additions = profile.environment({ permissions: "all", base: { ...base, ...agent.env } });
-  const env = runEnvironment(base, { run_id: "", nonce: "" }, { ...agent.env, ...additions });
+  const env = userEnvironment(base, { ...agent.env, ...additions });
   return { env, command: agent.command, args: agent.args, session_id, cwd };
 }

@@ -32,7 +32,7 @@ export async function setMode(
 
   if (mode !== null) {
     if (!ids.includes(mode)) return `agent ${agent.name} has no mode "${mode}"; it has: ${ids.join(", ") || "none"}`;
-    if (holding !== null && !holding.includes(mode)) {
+    if (permissions !== "all" && holding !== null && !holding.includes(mode)) {
       return `mode "${mode}" of agent ${agent.name} does not hold permissions "${permissions}"; these do: ${holding.join(", ") || "none"}`;
     }
     await request("session/set_mode", { modeId: mode });

@@ -5,21 +5,38 @@ import type { ToolUpdate } from "./updates.ts";
 /** What is known of one tool call: each update overwrites only what it names. */
 export interface ToolCallState extends ToolCallSeen {
   readonly raw_input: unknown;
-  readonly output: string | null;
+  readonly output: ToolOutput;
 }
 
+/** The beginning of what a tool printed, and how much it was in all. */
+export interface ToolOutput {
+  readonly head: string;
+  readonly bytes: number;
+}
+
+// More than a journal entry holds, since a text is redacted before it is cut to its final length.
+const HEAD_CHARACTERS = 65_536;
+const NO_OUTPUT: ToolOutput = { head: "", bytes: 0 };
+
 /** Merges an update into the state known so far. */
-export function mergeToolCall(before: ToolCallState | undefined, update: ToolUpdate): ToolCallState {
+export function mergeToolCall(
+  before: ToolCallState | undefined,
+  update: ToolUpdate,
+  quirks: { readonly commandIsTitle?: true } = {},
+): ToolCallState {
   const rawInput = update.rawInput ?? before?.raw_input;
+  const title = update.title ?? before?.title ?? update.toolCallId;
+  const kind = update.kind ?? before?.kind ?? null;
+  const titled = quirks.commandIsTitle === true && kind === "execute" ? title : null;
   return {
     id: update.toolCallId,
-    title: update.title ?? before?.title ?? update.toolCallId,
-    kind: update.kind ?? before?.kind ?? null,
-    command: commandOf(rawInput) ?? before?.command ?? null,
+    title,
+    kind,
+    command: commandOf(rawInput) ?? before?.command ?? titled,
     paths: mergePaths(before?.paths ?? [], pathsOf(update, rawInput)),
     status: statusOf(update.status) ?? before?.status ?? "pending",
     raw_input: rawInput,
-    output: outputOfUpdate(update) ?? before?.output ?? null,
+    output: outputOfUpdate(update, before?.output ?? NO_OUTPUT),
   };
 }
 
@@ -79,7 +96,19 @@ const rawOutputSchema = z.looseObject({
   formatted_output: z.string().optional(),
 });
 
-function outputOfUpdate(update: ToolUpdate): string | null {
+function outputOfUpdate(update: ToolUpdate, before: ToolOutput): ToolOutput {
+  const delta = update._meta?.terminal_output_delta?.data;
+  if (delta !== undefined) return appended(before, delta);
+  const whole = update._meta?.terminal_output?.data ?? wholeOutput(update);
+  return whole === null ? before : appended(NO_OUTPUT, whole);
+}
+
+function appended({ head, bytes }: ToolOutput, text: string): ToolOutput {
+  const room = HEAD_CHARACTERS - head.length;
+  return { head: room > 0 ? head + text.slice(0, room) : head, bytes: bytes + Buffer.byteLength(text) };
+}
+
+function wholeOutput(update: ToolUpdate): string | null {
   const texts = (update.content ?? []).flatMap((part) => (part.content?.text === undefined ? [] : [part.content.text]));
   if (texts.length > 0) return texts.join("\n");
   if (typeof update.rawOutput === "string") return update.rawOutput;

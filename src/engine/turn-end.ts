@@ -119,9 +119,10 @@ function endedByItself(reason: string | null, usage: TurnUsage): TurnEnd {
   }
 }
 
-/** Code and message of an error as evidence. */
-export function errorText(error: AcpErrorSeen): string {
-  return error.code === null ? error.message : `${error.code}: ${error.message}`;
+/** Code, message and data of an error as evidence. */
+export function errorText({ code, message, data }: AcpErrorSeen): string {
+  const told = data === null ? message : `${message} (${JSON.stringify(data)})`;
+  return redact(code === null ? told : `${code}: ${told}`).slice(0, 500);
 }
 
 function parseAnswer(result: unknown): PromptAnswer | null {

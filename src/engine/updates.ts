@@ -6,6 +6,8 @@ const textContent = z.looseObject({ type: z.string(), text: z.string().optional(
 
 export const chunkSchema = z.looseObject({ content: textContent });
 
+const terminalOutput = z.looseObject({ data: z.string() });
+
 export const toolUpdateSchema = z.looseObject({
   toolCallId: z.string(),
   title: z.string().nullish(),
@@ -19,6 +21,11 @@ export const toolUpdateSchema = z.looseObject({
     .catch(null),
   locations: z
     .array(z.looseObject({ path: z.string() }))
+    .nullish()
+    .catch(null),
+  // A command's output as it comes: `_delta` is appended, the other replaces what came before.
+  _meta: z
+    .looseObject({ terminal_output: terminalOutput.optional(), terminal_output_delta: terminalOutput.optional() })
     .nullish()
     .catch(null),
 });
@@ -70,5 +77,6 @@ export const permissionRequestSchema = z.looseObject({
   sessionId: z.string(),
   toolCall: toolUpdateSchema,
   options: z.array(z.looseObject({ optionId: z.string(), kind: z.string(), name: z.string().optional() })),
+  _meta: z.looseObject({ is_mcp_tool_approval: z.boolean().optional() }).nullish().catch(null),
 });
 export type PermissionRequest = z.output<typeof permissionRequestSchema>;

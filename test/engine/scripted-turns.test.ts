@@ -53,11 +53,11 @@ test("a turn that says, plans, edits, runs and reports ends cleanly and is journ
   expect(bench.heard.reports).toEqual([
     { completed: ["b.txt"], midway: null, intended: [], verdict: "done", question: null, summary: "All written." },
   ]);
-  const kinds = bench.heard.entries.map((entry) => entry.kind).filter((kind) => kind !== "engine");
+  const kinds = bench.heard.entries.map((entry) => entry.kind).filter((kind) => kind !== "report");
   const edit = ["tool_call", "tool_result"];
   expect(kinds).toEqual([
     ...["thought", "message", "plan", ...edit, ...edit, ...edit, ...edit],
-    ...["tool_call", "report", "tool_result", "usage", "message"],
+    ...["tool_call", "tool_result", "message", "usage"],
   ]);
   const ran = bench.heard.calls.filter((call) => call.kind === "execute").at(-1);
   expect(ran).toMatchObject({ command: "cat a/b.txt", status: "completed" });

@@ -24,8 +24,8 @@ export interface EngineProfile {
   /** Environment that it is started with, beside the user's own. */
   environment(launch: { readonly permissions: PermissionLevel; readonly base: Environment }): Environment;
   /**
-   * Modes that hold a permission level, the one to set first. Null: the engine has no modes and asks by its nature or by
-   * its environment. An empty list: it cannot be held to that level.
+   * Modes that hold a permission level, the one to set first. Null: the engine has no modes for it and asks by its nature
+   * or by its environment. At `all` every mode will do, since whatever is asked for is allowed.
    */
   readonly modes: Readonly<Record<PermissionLevel, readonly string[] | null>>;
   readonly quirks: {
@@ -33,8 +33,10 @@ export interface EngineProfile {
     readonly cancelLosesTurn?: true;
     /** Text that it sends as a message of its own after a change of mode. */
     readonly noise?: RegExp;
-    /** Its own files are unsafe to load in the minute in which the session was made. */
-    readonly loadMinuteGuard?: true;
+    /** Of a command it tells only the title, which is the command itself. */
+    readonly commandIsTitle?: true;
+    /** Titles of tools that only keep the engine's own notes; they are never asked about. */
+    readonly bookkeeping?: RegExp;
   };
   /** The to-do list that a tool call carries, for engines that send no `plan` updates. */
   planFrom?(update: ToolUpdate): readonly PlanEntry[] | null;
