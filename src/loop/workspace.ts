@@ -2,7 +2,7 @@ import { copyFile, lstat, mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
-import { newToken } from "../run/id.ts";
+import { newCheckpointId, newToken } from "../run/id.ts";
 import type { CheckpointRecord } from "../run/run.ts";
 import { type Drive, loopStop, StopRun } from "./drive.ts";
 
@@ -63,6 +63,7 @@ function usable(checkpoint: CheckpointRecord): checkpoint is CheckpointRecord & 
 
 /** Copies the ignored files that the owner named, lays a predecessor's edits on top, and runs the setup commands. */
 async function furnish(drive: Drive): Promise<void> {
+  if (drive.run.iteration === 0) await layBaseRun(drive);
   for (const path of drive.run.settings.copy_ignored) await copyIgnored(drive, path);
   for (const command of drive.run.settings.setup) {
     const result = await drive.ctx.engines.runCommand({
@@ -90,6 +91,20 @@ async function furnish(drive: Drive): Promise<void> {
       );
     }
   }
+}
+
+/** `base: "run:<id>"`: the uncommitted edits of that run's stop checkpoint, on top of the commit they were made on. */
+async function layBaseRun(drive: Drive): Promise<void> {
+  const { checkpoints, store } = drive.ctx;
+  const from = drive.run.settings.base_run;
+  const base = from === null ? null : await store.run(from, drive.run.owner);
+  const id = base?.stop?.uncommitted?.checkpoint ?? null;
+  const checkpoint = base === null || id === null ? null : await store.checkpoint(base.run_id, id);
+  if (checkpoint?.tree == null || checkpoint.head === null) return;
+  const changes = await checkpoints.changedPaths(drive.repo, checkpoint.head, checkpoint.tree);
+  const paths = changes.map((change) => ({ path: change.path, target: change.to, last: change.from }));
+  const plan = await checkpoints.planRestore(drive.repo, { run_id: drive.run.run_id, paths, overwrite: [], head: null });
+  await checkpoints.applyRestore(drive.repo, { run_id: drive.run.run_id, plan, paths, safety_id: newCheckpointId() });
 }
 
 /** Only a plain file inside the repository, never through a symlink, never over something that the worktree has. */

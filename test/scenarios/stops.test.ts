@@ -42,7 +42,10 @@ describe("stops", async () => {
   test("a report of blocked fails the run, and it resumes from its entry by default", async () => {
     const run = await stopOf("failed", [
       { when: "taken back to its entry", do: [{ report: { completed: [], intended: [], verdict: "done" } }] },
-      [{ edit: { path: "x", content: "x" } }, { report: { completed: [], intended: [], verdict: "blocked", summary: "no compiler" } }],
+      [
+        { edit: { path: "x", content: "x" } },
+        { report: { completed: [], intended: [], verdict: "blocked", summary: "no compiler" } },
+      ],
     ]);
     expect(run).toMatchObject({ stop_reason: "failed", iteration: 1, stop: { needs: [] } });
     const resumed = await door.call("run_resume", { run_id: run.run_id });
