@@ -106,7 +106,7 @@ async function applyQuota(facts: TrackedFacts, limits: Limits, result: Classifie
 }
 
 /** True when a parent of the path is a symbolic link: what lies behind it is not in this working tree. */
-export async function beneathLink(top: string, path: string, known: Map<string, boolean>): Promise<boolean> {
+async function beneathLink(top: string, path: string, known: Map<string, boolean>): Promise<boolean> {
   for (const parent of parentsOf(path)) {
     let link = known.get(parent);
     if (link === undefined) {

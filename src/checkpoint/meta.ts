@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { SkippedPath } from "../run/run.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 /** What a checkpoint keeps beside its two trees, stored as `loopkeeper.json` in the third commit of the checkpoint. */
@@ -54,7 +53,7 @@ export async function readMeta(git: RepoGit, commit: string): Promise<Meta | nul
 /** Metas of many checkpoints with one git call; what cannot be read is left out. */
 export async function readMetas(git: RepoGit, commits: readonly string[]): Promise<Meta[]> {
   if (commits.length === 0) return [];
-  const input = commits.flatMap((commit) => PLACES.map((place) => `${commit}${place}:${META_NAME}\n`)).join("");
+  const input = [...new Set(commits)].flatMap((commit) => PLACES.map((place) => `${commit}${place}:${META_NAME}\n`)).join("");
   const { bytes } = await git.run(["cat-file", "--batch"], { input });
   const metas: Meta[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -76,8 +75,4 @@ function parseMeta(bytes: Buffer): Meta | null {
   } catch {
     return null;
   }
-}
-
-export function skippedOf(meta: Meta): readonly SkippedPath[] {
-  return meta.skipped;
 }

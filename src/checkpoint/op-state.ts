@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { exists } from "./git-dir.ts";
 
 /** Files and folders of a git directory that hold an operation under way; a checkpoint keeps them. */
-export const STATE_NAMES = [
+const STATE_NAMES = [
   "MERGE_HEAD",
   "MERGE_MSG",
   "MERGE_MODE",

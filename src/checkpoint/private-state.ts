@@ -30,7 +30,6 @@ export const sidecarSchema = z.record(z.string(), z.object({ raw: z.string().opt
 export type Sidecar = z.infer<typeof sidecarSchema>;
 
 export const lastSchema = z.object({ key: z.string(), commit: z.string(), files: z.number(), bytes: z.number() });
-export type Last = z.infer<typeof lastSchema>;
 
 /** Oid of the tree that the private index stands for. Removed before the index is written, so that a crash shows. */
 export const treeSchema = z.object({ tree: z.string() });

@@ -4,7 +4,7 @@ import type { RepoGit } from "./repo-git.ts";
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
 
 /** Hidden refs keep a checkpoint's objects from garbage collection; they are in no branch list and no default push. */
-export function runRefs(runId: string): string {
+function runRefs(runId: string): string {
   if (!NAME.test(runId)) throw new LoopkeeperError("bad_input", "A run id has letters, digits, _ and - only.");
   return `refs/loopkeeper/runs/${runId}`;
 }

@@ -27,8 +27,6 @@ export interface RepoGit {
   run(args: readonly string[], call?: RepoCall): Promise<GitOutput>;
 }
 
-export type OpenRepo = (repo: Repository) => Promise<RepoGit>;
-
 /** The configuration is read anew for every operation: an agent may have changed it since the last one. */
 export async function openRepoGit(
   git: Git,

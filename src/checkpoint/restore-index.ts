@@ -23,26 +23,20 @@ export async function indexChanges(
   const owned = new Map(going.map((item) => [item.path, item] as const));
   const names = [...new Set([...owned.keys(), ...leftBy.keys()])];
   const goals = await goalsOf(git, names, head?.to ?? null, checkpoint);
-  const [seen, staged] = [
-    await everHeld(git, names, planned.metas, "tree"),
-    await everHeld(git, names, planned.metas, "index_tree"),
-  ];
   const entries = await entryLines(git, userIndexPath(git));
   const changes = new Map<string, PathContent>();
+  const unclear = new Map<string, PathContent>();
   for (const path of names) {
     const entry = entryContent(entries.get(path));
-    const item = owned.get(path);
     const goal = goals.get(path) ?? null;
     if (entry === "conflict" || sameContent(entry, goal)) continue;
-    const run = item === undefined ? null : item;
-    const isRuns =
-      (run !== null && sameContent(entry, run.last)) ||
-      (leftBy.has(path) && sameContent(entry, leftBy.get(path) ?? null)) ||
-      (run !== null && entry !== null && !sameContent(entry, run.target) && holds(seen, path, entry)) ||
-      // A file that the run made: nobody else can have had a version of it before.
-      (run !== null && entry !== null && run.target === null && holds(staged, path, entry));
-    if (isRuns) changes.set(path, goal);
+    const item = owned.get(path);
+    const isLast = item !== undefined && sameContent(entry, item.last);
+    const isCommitted = leftBy.has(path) && sameContent(entry, leftBy.get(path) ?? null);
+    if (isLast || isCommitted) changes.set(path, goal);
+    else if (item !== undefined && entry !== null) unclear.set(path, entry);
   }
+  for (const path of await heldByRun(git, unclear, owned, planned.metas)) changes.set(path, goals.get(path) ?? null);
   return changes;
 }
 
@@ -59,23 +53,31 @@ async function goalsOf(
   return new Map(names.map((path, n) => [path, contents[n] ?? null] as const));
 }
 
-type Held = ReadonlyMap<string, readonly PathContent[]>;
-
-/** Every content that the run's checkpoints have for a path. */
-async function everHeld(
+/** Of entries that are neither the run's last content nor its commit's: those that an earlier checkpoint of the run has. */
+async function heldByRun(
   git: RepoGit,
-  names: readonly string[],
+  entries: ReadonlyMap<string, PathContent>,
+  owned: ReadonlyMap<string, OwnedPath>,
   metas: readonly Meta[],
-  which: "tree" | "index_tree",
-): Promise<Held> {
-  const held = new Map<string, PathContent[]>(names.map((path) => [path, []]));
-  for (const tree of new Set(metas.map((meta) => meta[which]))) {
-    const contents = await contentsAt(git, tree, names);
-    for (const [n, path] of names.entries()) held.get(path)?.push(contents[n] ?? null);
-  }
-  return held;
-}
-
-function holds(held: Held, path: string, content: PathContent): boolean {
-  return held.get(path)?.some((one) => sameContent(one, content)) ?? false;
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  const look = async (trees: readonly string[], names: readonly string[]): Promise<void> => {
+    for (const tree of new Set(names.length > 0 ? trees : [])) {
+      const contents = await contentsAt(git, tree, names);
+      for (const [n, path] of names.entries()) if (sameContent(contents[n] ?? null, entries.get(path) ?? null)) found.add(path);
+    }
+  };
+  const target = (path: string): PathContent => owned.get(path)?.target ?? null;
+  const names = [...entries.keys()].filter((path) => !sameContent(entries.get(path) ?? null, target(path)));
+  await look(
+    metas.map((meta) => meta.tree),
+    names,
+  );
+  // A file that the run made: nobody else can have staged a version of it before.
+  const made = names.filter((path) => target(path) === null);
+  await look(
+    metas.map((meta) => meta.index_tree),
+    made,
+  );
+  return found;
 }

@@ -19,6 +19,8 @@ import { putSides, sidesIn } from "./write-sides.ts";
 
 /** Makes a new or rebuilt worktree as a checkpoint saw it: files, index, HEAD and an operation under way. */
 export async function restoreWhole(git: RepoGit, input: { readonly run_id: string; readonly commit: string }): Promise<void> {
+  if (git.repo.git_dir === git.repo.common_dir)
+    throw problem(`${git.repo.top} is the main working tree. A whole restore needs a worktree of its own.`);
   const meta = await readMeta(git, input.commit);
   if (meta === null) throw problem("The checkpoint's objects are gone from this repository. Choose another checkpoint.");
   if ((await operationOf(git.repo.git_dir)) !== null)

@@ -52,7 +52,7 @@ export async function trackedPaths(git: RepoGit): Promise<ReadonlySet<string>> {
   return new Set(parseIndex(await readFile(copy), git.repo.object_format, "all").entries.map((entry) => entry.path));
 }
 
-export function conflictedPaths(entries: readonly IndexEntry[]): string[] {
+function conflictedPaths(entries: readonly IndexEntry[]): string[] {
   return [...new Set(entries.filter((entry) => entry.stage > 0).map((entry) => entry.path))];
 }
 

@@ -1,73 +1,17 @@
-import { linkSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type {
-  Captured,
-  Checkpoints,
-  OwnedPath,
-  Repository,
-  RestorePlan,
-  RestoreResult,
-} from "../../src/checkpoint/checkpoint.ts";
-import { createCheckpoints } from "../../src/checkpoint/create.ts";
-import { makeSandbox, manifest, read, type Sandbox, untouchables, write } from "../support/repos.ts";
+import type { Captured } from "../../src/checkpoint/checkpoint.ts";
+import { manifest, read, type Sandbox, untouchables, write } from "../support/repos.ts";
+import { makeRestoring, staged } from "./restoring.ts";
 
 let box: Sandbox;
-let checkpoints: Checkpoints;
-let count: number;
+let capture: (top: string) => Promise<Captured>;
+let planBack: ReturnType<typeof makeRestoring>["planBack"];
 beforeEach(() => {
-  box = makeSandbox();
-  checkpoints = createCheckpoints({ env: box.env, home: box.home });
-  count = 0;
+  ({ box, capture, planBack } = makeRestoring());
 });
 afterEach(() => box.remove());
-
-async function capture(top: string): Promise<Captured> {
-  count += 1;
-  return checkpoints.capture(await checkpoints.discover(top), { run_id: "run_t", id: `cp_${count}`, kind: "iteration" });
-}
-
-async function ownedBetween(repo: Repository, target: Captured, last: Captured, only?: readonly string[]): Promise<OwnedPath[]> {
-  const changes = await checkpoints.changedPaths(repo, target.tree, last.tree);
-  return changes
-    .filter((change) => only === undefined || only.includes(change.path))
-    .map((change) => ({ path: change.path, target: change.from, last: change.to }));
-}
-
-interface Ask {
-  readonly only?: readonly string[];
-  readonly overwrite?: readonly string[];
-  readonly head?: { from: string; to: string };
-}
-
-async function planBack(top: string, target: Captured, last: Captured, ask: Ask = {}) {
-  const repo = await checkpoints.discover(top);
-  const paths = await ownedBetween(repo, target, last, ask.only);
-  const plan = await checkpoints.planRestore(repo, {
-    run_id: "run_t",
-    paths,
-    overwrite: ask.overwrite ?? [],
-    head: ask.head ?? null,
-    checkpoint: target.commit,
-  });
-  return { repo, paths, plan, apply: () => applyPlan(repo, paths, plan, target) };
-}
-
-function applyPlan(repo: Repository, paths: readonly OwnedPath[], plan: RestorePlan, target: Captured): Promise<RestoreResult> {
-  count += 1;
-  return checkpoints.applyRestore(repo, {
-    run_id: "run_t",
-    plan,
-    paths,
-    safety_id: `safety_${count}`,
-    checkpoint: target.commit,
-  });
-}
-
-/** What a person sees of the index: staged differences, flags, conflicts. */
-function staged(top: string): string {
-  return `${box.git(top, "diff", "--cached")}\n${box.git(top, "ls-files", "-s", "-v")}`;
-}
 
 describe("a restore of a run's paths", () => {
   test("puts back what was changed, removes what was made, brings back what was deleted", async () => {
@@ -255,10 +199,10 @@ describe("the index", () => {
     box.git(top, "add", "b.txt", "new.ts");
     const stop = await capture(top);
     box.git(top, "reset", "-q", "b.txt", "new.ts");
-    const before = staged(top);
+    const before = staged(box, top);
     box.git(top, "add", "b.txt", "new.ts");
     await (await planBack(top, start, stop)).apply();
-    expect(staged(top)).toBe(before);
+    expect(staged(box, top)).toBe(before);
     expect(read(top, "a.txt")).toBe(`first\n${"a\n".repeat(20)}last\n`);
     expect(box.git(top, "status", "--porcelain")).toBe("MM a.txt");
   });
@@ -277,19 +221,19 @@ describe("the index", () => {
   test("loses what the run staged and edited on, and gets it back with the safety checkpoint", async () => {
     const top = box.repo();
     const start = await capture(top);
-    const clean = staged(top);
+    const clean = staged(box, top);
     write(top, "new.ts", "one");
     box.git(top, "add", "new.ts");
     write(top, "new.ts", "two");
     write(top, "a.txt", "run\n");
     box.git(top, "add", "a.txt");
     const stop = await capture(top);
-    const dirty = staged(top);
+    const dirty = staged(box, top);
     const result = await (await planBack(top, start, stop)).apply();
-    expect(staged(top)).toBe(clean);
+    expect(staged(box, top)).toBe(clean);
     expect(box.git(top, "status", "--porcelain")).toBe("");
     await (await planBack(top, result.safety, start)).apply();
-    expect(staged(top)).toBe(dirty);
+    expect(staged(box, top)).toBe(dirty);
     expect(read(top, "new.ts")).toBe("two");
   });
 
@@ -316,9 +260,9 @@ describe("the index", () => {
     const start = await capture(top);
     write(top, "b.txt", "run\n");
     const stop = await capture(top);
-    const before = staged(top);
+    const before = staged(box, top);
     await (await planBack(top, start, stop)).apply();
-    expect(staged(top)).toBe(before);
+    expect(staged(box, top)).toBe(before);
     expect(read(top, ".git/MERGE_HEAD")).not.toBeNull();
   });
 });
@@ -376,159 +320,5 @@ describe("HEAD", () => {
     box.git(top, "commit", "-q", "--allow-empty", "-m", "a person");
     const { plan } = await planBack(top, start, stop, { head: { from: tip, to: first } });
     expect(plan.head).toBeNull();
-  });
-});
-
-describe("links", () => {
-  test("are restored as links and never written through (C12)", async () => {
-    const top = box.repo();
-    write(top, "conf/a", "inside");
-    symlinkSync("a.txt", join(top, "alias"));
-    mkdirSync(join(box.dir, "victim"));
-    write(box.dir, "victim/a", "outside");
-    const start = await capture(top);
-    rmSync(join(top, "conf"), { recursive: true });
-    symlinkSync(join(box.dir, "victim"), join(top, "conf"));
-    rmSync(join(top, "alias"));
-    write(top, "alias", "a file now");
-    const stop = await capture(top);
-    const result = await (await planBack(top, start, stop)).apply();
-    expect(read(top, "conf/a")).toBe("inside");
-    expect(readlinkSync(join(top, "alias"))).toBe("a.txt");
-    expect(read(box.dir, "victim/a")).toBe("outside");
-    await (await planBack(top, result.safety, start)).apply();
-    expect(readlinkSync(join(top, "conf"))).toBe(join(box.dir, "victim"));
-    expect(manifest(join(box.dir, "victim"))).toEqual({ a: expect.stringContaining("file") });
-  });
-
-  test("of somebody else in the place of a folder make what lies beneath a conflict", async () => {
-    const top = box.repo();
-    write(top, "conf/a", "before");
-    write(top, "conf/gone", "before");
-    const start = await capture(top);
-    write(top, "conf/a", "run");
-    rmSync(join(top, "conf/gone"));
-    const stop = await capture(top);
-    rmSync(join(top, "conf"), { recursive: true });
-    write(box.dir, "victim/a", "outside");
-    symlinkSync(join(box.dir, "victim"), join(top, "conf"));
-    const { plan, apply } = await planBack(top, start, stop, { overwrite: ["conf/a"] });
-    expect(plan).toMatchObject({ restore: [], conflicts: ["conf/a", "conf/gone"] });
-    await apply();
-    expect(manifest(join(box.dir, "victim"))).toEqual({ a: expect.stringContaining("file") });
-  });
-
-  test("hard links to a restored file keep their bytes", async () => {
-    const top = box.repo();
-    const start = await capture(top);
-    write(top, "a.txt", "run\n");
-    linkSync(join(top, "a.txt"), join(box.dir, "outside"));
-    const stop = await capture(top);
-    await (await planBack(top, start, stop)).apply();
-    expect(read(top, "a.txt")).toBe("a\n".repeat(20));
-    expect(read(box.dir, "outside")).toBe("run\n");
-  });
-
-  test("a folder with files of others in the place of a run's file is a conflict", async () => {
-    const top = box.repo();
-    write(top, "thing", "before");
-    const start = await capture(top);
-    rmSync(join(top, "thing"));
-    write(top, "thing/mine", "run");
-    const stop = await capture(top);
-    write(top, ".git/info/exclude", "secret\n");
-    write(top, "thing/secret", "ignored, a person's");
-    const { plan } = await planBack(top, start, stop);
-    expect(plan).toMatchObject({ restore: [], remove: ["thing/mine"], conflicts: ["thing"] });
-  });
-});
-
-describe("bytes and modes", () => {
-  test("of names, Latin-1 and binary files survive a round trip (C14)", async () => {
-    const top = box.repo();
-    const odd = Buffer.concat([Buffer.from(`${top}/odd`), Buffer.from([0xff]), Buffer.from("\\n")]);
-    write(top, "latin1.txt", Buffer.from([0xe9, 0x0a]));
-    write(top, "binary", Buffer.from([0, 1, 2, 255]));
-    const start = await capture(top);
-    const before = manifest(top);
-    writeFileSync(odd, Buffer.from([0xff, 0, 0xfe]));
-    write(top, "latin1.txt", Buffer.from([0xe9, 0xe8, 0x0a]));
-    write(top, "binary", Buffer.from([0, 1, 2, 3, 255]));
-    write(top, "new\nline", "x");
-    const stop = await capture(top);
-    const after = manifest(top);
-    const { plan, apply } = await planBack(top, start, stop);
-    expect(plan.remove).toEqual(["new\nline", "odd\\xff\\\\n"]);
-    const result = await apply();
-    expect(manifest(top)).toEqual(before);
-    await (await planBack(top, result.safety, start)).apply();
-    expect(manifest(top)).toEqual(after);
-  });
-
-  test("of files that git converts come back exactly", async () => {
-    const top = box.repo();
-    write(top, ".gitattributes", "*.bat text eol=crlf\n*.sh text eol=lf\n*.u16 text working-tree-encoding=UTF-16\n*.id ident\n");
-    write(top, "x.bat", "a\nb\n");
-    write(top, "mixed.bat", "l1\r\nl2\nl3\r\n");
-    write(top, "y.sh", "a\r\nb\n");
-    write(top, "z.u16", Buffer.from("\ufeffhé\n", "utf16le"));
-    write(top, "q.id", "$Id$\n");
-    const start = await capture(top);
-    const before = manifest(top);
-    for (const path of ["x.bat", "mixed.bat", "y.sh", "q.id"]) write(top, path, "run\n");
-    write(top, "z.u16", Buffer.from("\ufeffrun\n", "utf16le"));
-    const stop = await capture(top);
-    const after = manifest(top);
-    const result = await (await planBack(top, start, stop)).apply();
-    expect(manifest(top)).toEqual(before);
-    await (await planBack(top, result.safety, start)).apply();
-    expect(manifest(top)).toEqual(after);
-  });
-
-  test("modes other than 644 and 755 come back", async () => {
-    const top = box.repo();
-    write(top, "key", "secret", 0o600);
-    write(top, "tool", "#!/bin/sh\n", 0o700);
-    const start = await capture(top);
-    const before = manifest(top);
-    rmSync(join(top, "key"));
-    write(top, "tool", "changed", 0o644);
-    const stop = await capture(top);
-    await (await planBack(top, start, stop)).apply();
-    expect(manifest(top)).toEqual(before);
-  });
-
-  test("a file of a run that is over the size limit is in the safety checkpoint", async () => {
-    const top = box.repo();
-    const start = await capture(top);
-    writeFileSync(join(top, "a.txt"), Buffer.alloc(51 * 2 ** 20));
-    const result = await (await planBack(top, start, await capture(top))).apply();
-    expect(box.git(top, "cat-file", "-s", `${result.safety.ref}:a.txt`)).toBe(String(51 * 2 ** 20));
-    expect(readFileSync(join(top, "a.txt"), "utf8")).toBe("a\n".repeat(20));
-  });
-});
-
-describe("garbage collection (C17)", () => {
-  test("takes nothing that a checkpoint holds", async () => {
-    const top = box.repo();
-    write(top, "u", "untracked");
-    const start = await capture(top);
-    const before = manifest(top);
-    write(top, "u", "run");
-    write(top, "v", "run");
-    const stop = await capture(top);
-    box.sh(top, "git reflog expire --expire=now --all; git gc -q --prune=now; git prune");
-    const result = await (await planBack(top, start, stop)).apply();
-    expect(manifest(top)).toEqual(before);
-    expect(await checkpoints.isPresent(await checkpoints.discover(top), result.safety.commit)).toBe(true);
-  });
-
-  test("of a checkpoint whose ref is gone is seen", async () => {
-    const top = box.repo();
-    write(top, "u", "untracked");
-    const start = await capture(top);
-    box.git(top, "update-ref", "-d", start.ref);
-    box.git(top, "gc", "-q", "--prune=now");
-    expect(await checkpoints.isPresent(await checkpoints.discover(top), start.commit)).toBe(false);
   });
 });

@@ -198,6 +198,11 @@ describe("a whole restore", () => {
     expect(box.git(top, "show", `${saved}:a.txt`)).toBe("newer");
   });
 
+  test("is refused in the main working tree", async () => {
+    const captured = await capture(top, "a");
+    await expect(restore(top, captured)).rejects.toMatchObject(problem);
+  });
+
   test("is refused when the checkpoint is gone", async () => {
     await add();
     const repo = await checkpoints.discover(side);
