@@ -114,6 +114,9 @@ function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolConte
   };
 }
 
+/** How long a worker that was launched may take to sign in, on a busy machine, before another one is launched. */
+const SIGN_IN_MS = 20_000;
+
 /** Starts a worker process when none of this host is alive. */
 class WorkerWaker {
   readonly #parts: Parts;
@@ -125,7 +128,7 @@ class WorkerWaker {
 
   async wake(): Promise<void> {
     // A worker that was just launched needs a moment to sign in; launching a second one meanwhile would be for nothing.
-    if (monotonicMs() - this.#launchedMs < 5_000 || (await this.#anyAlive())) return;
+    if (monotonicMs() - this.#launchedMs < SIGN_IN_MS || (await this.#anyAlive())) return;
     this.#launchedMs = monotonicMs();
     const { config } = this.#parts;
     launchDetached({
@@ -153,7 +156,11 @@ class WorkerWaker {
     const own = await engines.processIdentity();
     for (const worker of await store.workers()) {
       if (worker.identity.host !== own.host) continue;
-      if ((await engines.isAlive(worker.identity)) === true) return true;
+      // What could not be looked at counts as alive: a second worker would only leave again.
+      if ((await engines.isAlive(worker.identity)) !== false) {
+        this.#launchedMs = Number.NEGATIVE_INFINITY;
+        return true;
+      }
       await store.removeWorker(worker.worker_id);
     }
     return false;

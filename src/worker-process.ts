@@ -1,3 +1,5 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { agentsOf, logOf, openParts, type Parts } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { LoopContext } from "./loop/context.ts";
@@ -40,6 +42,16 @@ function loopContext(parts: Parts, identity: LoopContext["identity"]): LoopConte
     },
     worker_id: `worker-${newToken().slice(0, 12)}`,
     identity,
+    homeExists: () => exists(join(config.home, "workspaces")),
     log: parts.log,
   };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

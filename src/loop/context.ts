@@ -19,5 +19,7 @@ export interface LoopContext {
   readonly settings: LoopSettings;
   readonly worker_id: string;
   readonly identity: ProcessIdentity;
+  /** False when the home's folder was deleted: a worker of it has nothing left to work for. */
+  homeExists(): Promise<boolean>;
   log(level: "info" | "warn" | "error", message: string, data?: Readonly<Record<string, unknown>>): void;
 }

@@ -21,20 +21,35 @@ export async function runWorker(
   ctx: LoopContext,
   options: { readonly version: string; readonly shutdown: AbortSignal },
 ): Promise<void> {
-  await ctx.store.registerWorker({
-    worker_id: ctx.worker_id,
-    identity: ctx.identity,
-    version: options.version,
-    started_at: now(),
-  });
-  const worker = new Worker(ctx, options.shutdown);
-  try {
-    await worker.run();
-  } finally {
-    await ctx.store
-      .removeWorker(ctx.worker_id)
-      .catch((error: unknown) => ctx.log("warn", "the worker could not sign off", { error: messageOf(error) }));
+  do {
+    await ctx.store.registerWorker({
+      worker_id: ctx.worker_id,
+      identity: ctx.identity,
+      version: options.version,
+      started_at: now(),
+    });
+    try {
+      if (await olderWorker(ctx)) return;
+      await new Worker(ctx, options.shutdown).run();
+    } finally {
+      await ctx.store
+        .removeWorker(ctx.worker_id)
+        .catch((error: unknown) => ctx.log("warn", "the worker could not sign off", { error: messageOf(error) }));
+    }
+    // A door that saw this worker alive just before it signed off started none: its run must not wait for the next door.
+  } while (!options.shutdown.aborted && (await ctx.homeExists()) && (await ctx.store.liveRuns()).length > 0);
+}
+
+/** Two doors may have launched a worker each; the one that signed in later leaves again. */
+async function olderWorker(ctx: LoopContext): Promise<boolean> {
+  const workers = await ctx.store.workers();
+  const own = workers.find((worker) => worker.worker_id === ctx.worker_id);
+  for (const other of workers) {
+    if (own === undefined || other === own || other.identity.host !== ctx.identity.host) continue;
+    const earlier = other.started_at < own.started_at || (other.started_at === own.started_at && other.worker_id < own.worker_id);
+    if (earlier && (await ctx.engines.isAlive(other.identity)) === true) return true;
   }
+  return false;
 }
 
 interface SeenLease {
@@ -63,8 +78,12 @@ class Worker {
         await this.#round();
       } catch (error) {
         this.#ctx.log("error", "a round of the worker failed", { error: messageOf(error) });
-        if (error instanceof LoopkeeperError && error.code === "store_unavailable") await sleep(2_000, this.#shutdown);
+        if (error instanceof LoopkeeperError && error.code === "store_unavailable") {
+          if (!(await this.#ctx.homeExists())) return;
+          await sleep(2_000, this.#shutdown);
+        }
       }
+      if (!(await this.#ctx.homeExists())) return;
       if (await this.#idleTooLong()) break;
       await sleep(POLL_MS, this.#shutdown);
     }

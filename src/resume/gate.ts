@@ -18,7 +18,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export const refusal = (word: string, message: string): Refusal => ({ code: "not_allowed", word, message });
+const refusal = (word: string, message: string): Refusal => ({ code: "not_allowed", word, message });
 
 /** Why this run cannot be resumed whatever the arguments; null when it can. */
 export function resumeRefusal(run: RunRecord): Refusal | null {

@@ -63,7 +63,7 @@ export function successorNote(
   const has = stop.uncommitted !== null && stop.uncommitted.total_files > 0;
   const where = state.work_in_tree
     ? "These edits are in your working tree."
-    : `These edits are NOT in your working tree; they are kept in its stop checkpoint (run_diff, or coding_loop_start with base: "run:${run.run_id}").`;
+    : `These edits are NOT in your working tree; they are kept in its stop checkpoint; a run started with base: "run:${run.run_id}" has them.`;
   return cap([
     "NOTE ON THE RUN BEFORE THIS ONE",
     `An earlier run on this repository (${run.run_id}) stopped at ${stop.at} (${stop.reason}): ${oneLine(headline(run, stop), 300)}`,

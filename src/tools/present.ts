@@ -147,7 +147,7 @@ async function queuedBecause(ctx: ToolContext, run: RunRecord): Promise<string |
   return workers.length === 0 ? "a worker is being started" : "it waits for a worker to take it";
 }
 
-export function urisOf(runId: string): RunView["uris"] {
+function urisOf(runId: string): RunView["uris"] {
   const base = `loopkeeper://runs/${runId}`;
   return {
     transcript: `${base}/transcript`,
@@ -159,7 +159,7 @@ export function urisOf(runId: string): RunView["uris"] {
 }
 
 /** Two or three sentences that a person can read. */
-export function summaryOf(run: RunView): string {
+function summaryOf(run: RunView): string {
   const count = `iteration ${run.iteration} of ${run.max_iterations}`;
   switch (run.state) {
     case "queued":

@@ -7,13 +7,13 @@ import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
 import { budgetSchema, type InstructionRecord, isLive, type RunRecord, type RunSettings } from "../run/run.ts";
-import { autoResumeArgument } from "./coding-loop-start.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
 import { common, cutText, findRun, gateFacts } from "./present.ts";
 import { type Prepared, prepareResume } from "./resume-prepare.ts";
 import { commonOrDryShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { autoResumeArgument } from "./start-arguments.ts";
 import { renderAnswer, section } from "./text.ts";
 
 const ENGINE_WAIT_MS = 20_000;

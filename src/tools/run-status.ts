@@ -85,7 +85,7 @@ function eventLine(event: RunEventRecord): string {
 }
 
 /** How a person gets a done run's work into their own branch. */
-export async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof output>["take_over"]> {
+async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof output>["take_over"]> {
   if (run.state !== "done") return null;
   const acts = await ctx.store.acts(run.run_id, 500);
   const commits = acts.filter((act) => act.kind === "commit" && act.status === "landed").length;

@@ -47,7 +47,7 @@ export const verifySchema = z.object({
   tail: z.string(),
 });
 
-export const autoResumeSchema = z.object({ reasons: z.array(stopReasonSchema), times: z.number().int(), used: z.number().int() });
+const autoResumeSchema = z.object({ reasons: z.array(stopReasonSchema), times: z.number().int(), used: z.number().int() });
 
 export const runViewSchema = z.object({
   run_id: z.string(),
@@ -96,13 +96,13 @@ export const runViewSchema = z.object({
 });
 export type RunView = z.infer<typeof runViewSchema>;
 
-export const nextActionSchema = z.object({
+const nextActionSchema = z.object({
   tool: z.string(),
   args: z.record(z.string(), z.unknown()),
   needs: z.array(z.string()),
   why: z.string(),
 });
-export const replayedSchema = z.object({ first_at: z.string() }).nullable();
+const replayedSchema = z.object({ first_at: z.string() }).nullable();
 
 /** The common part of every answer about one run. */
 export const commonShape = {

@@ -165,7 +165,7 @@ describe("reset", async () => {
   test("a symlink that the run planted is taken back as a link, and what it points to outside stays", async () => {
     const repo = box.repo("link");
     write(box.dir, "victim/file", "outside\n");
-    const run = await runIn(repo, "link", [{ run: `rm -r src && ln -s ${join(box.dir, "victim")} src` }]);
+    const run = await runIn(repo, "link", [{ run: `rm src/x.ts && rmdir src && ln -s ${join(box.dir, "victim")} src` }]);
     await reset(run);
     expect(read(repo, "src/x.ts")).toBe("x\n");
     expect(read(box.dir, "victim/file")).toBe("outside\n");

@@ -10,7 +10,7 @@ import { makeSandbox, type Sandbox } from "./repos.ts";
 import type { BackendName } from "./stores.ts";
 
 /** The built product through its public door: server processes over stdio, driven as an MCP client drives them. */
-export const BIN = join(import.meta.dirname, "../../dist/bin/loopkeeper.js");
+const BIN = join(import.meta.dirname, "../../dist/bin/loopkeeper.js");
 
 const act = z.looseObject({ kind: z.string(), what: z.string(), ref: z.string().nullable() });
 const item = z.object({ what: z.string(), source: z.string() });
@@ -99,7 +99,7 @@ export type Answer = z.infer<typeof answerSchema>;
 export type RunView = NonNullable<Answer["run"]>;
 
 /** A refused call: `code`, and the whole text. */
-export class Refused extends Error {
+class Refused extends Error {
   override readonly name = "Refused";
   get code(): string {
     return this.message.split(":")[0] ?? "";
@@ -213,7 +213,7 @@ async function connect(env: Readonly<Record<string, string>>, cwd: string): Prom
   return door;
 }
 
-export function viewOf(answer: Answer): RunView {
+function viewOf(answer: Answer): RunView {
   if (answer.run === undefined) throw new Error("the answer holds no run");
   return answer.run;
 }

@@ -1,0 +1,245 @@
+import { join, resolve } from "node:path";
+import type { Repository } from "../checkpoint/checkpoint.ts";
+import { oneLine } from "../resume/headline.ts";
+import { findPredecessor, type Predecessor } from "../resume/predecessor.ts";
+import { epochMs, now } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { DEFAULT_MAX_ITERATIONS } from "../run/grant.ts";
+import { newRunId, shortId } from "../run/id.ts";
+import type { PermissionLevel, RunRecord, StepRecord, WorkspaceKind } from "../run/run.ts";
+import { orderSteps } from "../run/steps.ts";
+import type { ToolContext } from "./context.ts";
+import type { StartArgs } from "./start-arguments.ts";
+
+export interface Planned {
+  readonly run: RunRecord;
+  readonly steps: readonly StepRecord[];
+  readonly repo: Repository;
+  readonly predecessor: Predecessor | null;
+  readonly warnings: readonly string[];
+}
+
+/** Checks everything that can be checked and makes the records; nothing is stored yet. */
+export async function planRun(args: StartArgs, ctx: ToolContext): Promise<Planned> {
+  const steps = planSteps(args);
+  const repo = await ctx.checkpoints.discover(resolve(ctx.cwd, args.repo));
+  const agent = await ctx.agents.resolve(args.agent ?? null);
+  const runId = newRunId();
+  const kind: WorkspaceKind = args.workspace ?? "worktree";
+  const base = await planBase(args, ctx, repo, kind);
+  const branch =
+    kind === "worktree" ? (args.branch ?? `loopkeeper/${shortId(runId)}`) : (repo.branch?.replace("refs/heads/", "") ?? null);
+  if (kind === "worktree" && (await ctx.checkpoints.resolve(repo, `refs/heads/${branch ?? ""}`)) !== null) {
+    throw new LoopkeeperError(
+      "repository_problem",
+      `branch "${branch ?? ""}" exists already. Choose another branch, or leave it out to get a new one.`,
+    );
+  }
+  const path = kind === "worktree" ? join(ctx.settings.workspaces, shortId(runId)) : repo.top;
+  await refuseSecondHolder(ctx, kind, path);
+  const permissions: PermissionLevel = args.permissions ?? (kind === "worktree" ? "all" : "edits");
+  const predecessor = await findPredecessor(ctx, {
+    owner: ctx.owner,
+    common_dir: repo.common_dir,
+    remote: repo.remote,
+    workspace: kind,
+    workspace_path: path,
+    base_commit: base.commit,
+    base_run: base.run,
+    now_ms: epochMs(),
+    lookback_hours: ctx.settings.note_lookback_hours,
+    brief: args.brief ?? "auto",
+  });
+  const run = runRecord({
+    args,
+    ctx,
+    repo,
+    runId,
+    kind,
+    path,
+    branch,
+    base: base.commit,
+    agent: agent.name,
+    permissions,
+    predecessor,
+  });
+  return { run, steps, repo, predecessor, warnings: await warningsFor(args, ctx, repo, kind, permissions) };
+}
+
+function planSteps(args: StartArgs): readonly StepRecord[] {
+  const given = args.steps ?? [{ step: "main", objective: args.objective }];
+  const ordered = orderSteps(given.map((step) => ({ ...step, needs: step.needs ?? [] })));
+  return ordered.map((step, position) => ({
+    step: step.step,
+    position,
+    title: step.title ?? null,
+    objective: step.objective,
+    needs: step.needs,
+    max_iterations: step.max_iterations ?? null,
+    verify: step.verify ?? args.verify ?? [],
+    state: "pending",
+    attempt: 0,
+    iteration: 0,
+  }));
+}
+
+async function planBase(
+  args: StartArgs,
+  ctx: ToolContext,
+  repo: Repository,
+  kind: WorkspaceKind,
+): Promise<{ readonly commit: string | null; readonly run: string | null }> {
+  if (kind === "in_place") {
+    if (args.base !== undefined || args.branch !== undefined)
+      throw new LoopkeeperError(
+        "bad_input",
+        "base and branch go with workspace: worktree; an in_place run works on the tree as it is. Leave them out.",
+      );
+    return { commit: repo.head, run: null };
+  }
+  if (repo.head === null && args.base === undefined) {
+    throw new LoopkeeperError(
+      "repository_problem",
+      `${repo.top} has no commit yet, so there is nothing to make a worktree from. Make a first commit, or use workspace: "in_place".`,
+    );
+  }
+  if (args.base?.startsWith("run:") === true) return baseOfRun(args.base.slice(4), ctx, repo);
+  const commit = await ctx.checkpoints.resolve(repo, args.base ?? "HEAD");
+  if (commit === null)
+    throw new LoopkeeperError(
+      "repository_problem",
+      `base "${args.base ?? "HEAD"}" names no commit of ${repo.top}. Give a branch, a tag or a commit id.`,
+    );
+  return { commit, run: null };
+}
+
+async function baseOfRun(
+  runId: string,
+  ctx: ToolContext,
+  repo: Repository,
+): Promise<{ readonly commit: string; readonly run: string }> {
+  const run = await ctx.store.run(runId, ctx.owner);
+  if (run === null)
+    throw new LoopkeeperError(
+      "run_not_found",
+      `base names run "${runId}", which is not there. Call run_list to find the run_id.`,
+    );
+  if (run.repo_common_dir !== repo.common_dir)
+    throw new LoopkeeperError("repository_problem", `run ${runId} belongs to another repository (${run.repo_path}).`);
+  const checkpoint =
+    run.stop?.uncommitted?.checkpoint == null ? null : await ctx.store.checkpoint(runId, run.stop.uncommitted.checkpoint);
+  if (checkpoint?.head == null)
+    throw new LoopkeeperError("repository_problem", `run ${runId} has no stop checkpoint to start from. Use a revision as base.`);
+  return { commit: checkpoint.head, run: runId };
+}
+
+async function refuseSecondHolder(ctx: ToolContext, kind: WorkspaceKind, path: string): Promise<void> {
+  if (kind !== "in_place") return;
+  const holder = await ctx.store.holderOf(path);
+  if (holder === null) return;
+  const who =
+    holder.owner === ctx.owner ? `run ${holder.run_id} (${holder.state}, "${oneLine(holder.objective, 80)}")` : "another run";
+  throw new LoopkeeperError(
+    "already_running",
+    `${who} works in ${path}; one run at a time may use a working tree. Wait for it with run_wait, stop it with run_stop, or use workspace: "worktree".`,
+  );
+}
+
+function runRecord(input: {
+  readonly args: StartArgs;
+  readonly ctx: ToolContext;
+  readonly repo: Repository;
+  readonly runId: string;
+  readonly kind: WorkspaceKind;
+  readonly path: string;
+  readonly branch: string | null;
+  readonly base: string | null;
+  readonly agent: string;
+  readonly permissions: PermissionLevel;
+  readonly predecessor: Predecessor | null;
+}): RunRecord {
+  const { args, ctx, repo } = input;
+  const cap = args.max_iterations ?? DEFAULT_MAX_ITERATIONS;
+  const at = now();
+  return {
+    run_id: input.runId,
+    owner: ctx.owner,
+    objective: args.objective,
+    repo_path: repo.top,
+    repo_common_dir: repo.common_dir,
+    repo_remote: repo.remote,
+    root_commit: repo.root_commit,
+    base_commit: input.base,
+    branch: input.branch,
+    workspace_kind: input.kind,
+    workspace_path: input.path,
+    agent: input.agent,
+    model: args.model ?? null,
+    mode: null,
+    settings: {
+      permissions: input.permissions,
+      allow: args.allow ?? [],
+      allowed_commands: [],
+      setup: args.setup ?? [],
+      copy_ignored: args.copy_ignored ?? [],
+      on_done: args.on_done ?? "leave",
+      budget: args.budget ?? null,
+      auto_resume: args.auto_resume === undefined ? null : { ...args.auto_resume, used: 0 },
+      brief: args.brief ?? "auto",
+      silence_s: ctx.settings.silence_s,
+      tool_silence_s: ctx.settings.tool_silence_s,
+      command_timeout_s: ctx.settings.command_timeout_s,
+      config_path: ctx.settings.config_path,
+      base_run: args.base?.startsWith("run:") === true ? args.base.slice(4) : null,
+    },
+    state: "queued",
+    stop_reason: null,
+    stop: null,
+    stop_request: null,
+    iteration: 0,
+    first_cap: cap,
+    max_iterations: cap,
+    usage: { input_tokens: 0, output_tokens: 0, cost_usd: null, active_ms: 0 },
+    plan: [],
+    report: null,
+    last_words: null,
+    resume_note: input.predecessor?.note ?? null,
+    predecessor_run_id: input.predecessor?.briefed === true ? input.predecessor.run.run_id : null,
+    was_reset: null,
+    revision: 1,
+    fence: 0,
+    created_at: at,
+    started_at: null,
+    alive_at: null,
+    progress_at: null,
+    waiting_until: null,
+    stopped_at: null,
+    archived_at: null,
+    reclaimed_at: null,
+    changed_at: at,
+  };
+}
+
+async function warningsFor(
+  args: StartArgs,
+  ctx: ToolContext,
+  repo: Repository,
+  kind: WorkspaceKind,
+  permissions: PermissionLevel,
+): Promise<readonly string[]> {
+  const warnings = [`Effective permissions: ${permissions}.`];
+  if (kind === "worktree") {
+    const dirty = await ctx.checkpoints.dirtyFiles(repo);
+    if (dirty > 0)
+      warnings.push(
+        `${dirty} uncommitted files of ${repo.top} are not in the worktree; commit them first or use workspace: "in_place" if the run needs them.`,
+      );
+  }
+  if (args.auto_resume === undefined)
+    warnings.push(
+      "Nothing continues this run by itself after a cut-off, and nothing wakes you: call run_wait, or give auto_resume.",
+    );
+  if ((args.verify ?? []).length === 0 && (args.steps ?? []).every((step) => (step.verify ?? []).length === 0))
+    warnings.push("No verify commands: done rests on the agent's word alone.");
+  return warnings;
+}
