@@ -93,7 +93,8 @@ function howToGet(options: AgentsOptions, name: string): string {
     return `agent "${name}" cannot be started: its command "${configured.command}" is not there or not executable; correct it in the configuration`;
   }
   const row = CATALOG.find((one) => one.name === name);
-  return `agent "${name}" is not installed: "${row?.command ?? ""}" is not on PATH; ${row?.how ?? ""}`;
+  const npm = row?.npm ? `install npm package ${row.npm.name}, or say \`loopkeeper agents add ${name}\`` : "";
+  return `agent "${name}" is not installed: "${row?.command ?? ""}" is not on PATH; ${npm}`;
 }
 
 function listing(name: string, spec: AgentSpec | null, how: string): AgentListing {

@@ -5,8 +5,8 @@ export interface CatalogRow {
   /** Null: this program itself. */
   readonly command: string | null;
   readonly args: readonly string[];
-  /** How a person gets it. */
-  readonly how: string;
+  /** The npm package that brings the command, in the version that its profile was tried with; null: none is needed. */
+  readonly npm: { readonly name: string; readonly version: string } | null;
   readonly may_be_default: boolean;
 }
 
@@ -16,7 +16,7 @@ export const CATALOG: readonly CatalogRow[] = [
     profile: "claude",
     command: "claude-agent-acp",
     args: [],
-    how: "npm package @agentclientprotocol/claude-agent-acp: `loopkeeper agents add claude`",
+    npm: { name: "@agentclientprotocol/claude-agent-acp", version: "0.101.0" },
     may_be_default: true,
   },
   {
@@ -24,7 +24,7 @@ export const CATALOG: readonly CatalogRow[] = [
     profile: "codex",
     command: "codex-acp",
     args: [],
-    how: "npm package @agentclientprotocol/codex-acp: `loopkeeper agents add codex`",
+    npm: { name: "@agentclientprotocol/codex-acp", version: "2.6.0" },
     may_be_default: true,
   },
   {
@@ -32,7 +32,7 @@ export const CATALOG: readonly CatalogRow[] = [
     profile: "opencode",
     command: "opencode",
     args: ["acp"],
-    how: "npm package opencode-ai: `loopkeeper agents add opencode`",
+    npm: { name: "opencode-ai", version: "1.18.33" },
     may_be_default: true,
   },
   {
@@ -40,7 +40,7 @@ export const CATALOG: readonly CatalogRow[] = [
     profile: "gemini",
     command: "gemini",
     args: ["--acp", "--skip-trust"],
-    how: "npm package @google/gemini-cli: `loopkeeper agents add gemini`",
+    npm: { name: "@google/gemini-cli", version: "0.61.0" },
     may_be_default: true,
   },
   {
@@ -48,7 +48,7 @@ export const CATALOG: readonly CatalogRow[] = [
     profile: "scripted",
     command: null,
     args: ["scripted-agent"],
-    how: "ships with Loopkeeper; plays the script named by LOOPKEEPER_SCRIPT",
+    npm: null,
     may_be_default: false,
   },
 ];

@@ -1,10 +1,10 @@
 import { redact } from "./redact.ts";
 
 /** The most bytes of a tool's input, a tool's output or an unknown update that one journal entry holds. */
-export const ENTRY_LIMIT = 16_384;
+const ENTRY_LIMIT = 16_384;
 
 /** Every string of a JSON value redacted, names of members too. */
-export function redactValue(value: unknown): unknown {
+function redactValue(value: unknown): unknown {
   if (typeof value === "string") return redact(value);
   if (Array.isArray(value)) return value.map(redactValue);
   if (value === null || typeof value !== "object") return value;

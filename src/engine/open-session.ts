@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { AcpErrorSeen } from "./classify-stop.ts";
 import type { Connection } from "./connection.ts";
 import type { ClassifiedStop } from "./engine.ts";
-import type { SessionPlace } from "./profiles/profile.ts";
 import type { SessionState } from "./session-state.ts";
 import { setMode } from "./set-mode.ts";
 import { setModel } from "./set-model.ts";
@@ -45,7 +44,7 @@ const newSessionSchema = z.looseObject({ sessionId: z.string() });
 export async function openSession(
   connection: Connection,
   state: SessionState,
-  wanted: { readonly resume: string | null; readonly server: InjectedServer; readonly place: SessionPlace },
+  wanted: { readonly resume: string | null; readonly server: InjectedServer },
 ): Promise<OpenedSession> {
   const { launch } = state;
   const hello = await ask(connection, state, "initialize", INITIALIZE);

@@ -12,7 +12,7 @@ const modesSchema = z.looseObject({
 // Names under which agents that we have no profile for offer these levels; a mode that allows everything is never guessed.
 const COMMON_MODES: Readonly<Record<PermissionLevel, readonly string[]>> = {
   all: ["all", "bypassPermissions", "yolo", "full-access", "agent-full-access"],
-  edits: ["edits", "acceptEdits", "autoEdit"],
+  edits: ["edits", "acceptEdits", "autoEdit", "ask", "default"],
   ask: ["ask", "default"],
 };
 

@@ -42,8 +42,7 @@ export async function startEngine(
 
   const additions = profile.environment({ permissions: launch.permissions, base: { ...options.env, ...launch.agent.env } });
   const env = runEnvironment(options.env, launch, { ...launch.agent.env, ...additions });
-  const place: SessionPlace = { env, ...pick(launch), session_id: resume ?? "" };
-  if (resume !== null) await profile.beforeLoad?.(place);
+  if (resume !== null) await profile.beforeLoad?.(placeOf(launch, env, resume));
 
   const child = spawnSpoken({ command: launch.agent.command, args: launch.agent.args, cwd: launch.cwd, env });
   const connection = connect(child, {
@@ -53,7 +52,7 @@ export async function startEngine(
   // A child of the engine may hold its stdout open after its death; the connection must not wait for that.
   child.exited.then(() => sleep(200)).then(connection.close);
 
-  const opening = openSession(connection, state, { resume, server: reportServer(options.self, launch, reports, token), place });
+  const opening = openSession(connection, state, { resume, server: reportServer(options.self, launch, reports, token) });
   const limit = new AbortController();
   const opened = await Promise.race([opening, tooLate(limit.signal)]).catch((error: unknown) => failureOf(state, child, error));
   limit.abort();
@@ -68,8 +67,8 @@ export async function startEngine(
   return { ok: true, engine: engineOf({ state, opened, child, connection, reports }) };
 }
 
-function pick(launch: EngineLaunch): Pick<SessionPlace, "command" | "args" | "cwd"> {
-  return { command: launch.agent.command, args: launch.agent.args, cwd: launch.cwd };
+function placeOf({ agent, cwd }: EngineLaunch, env: Environment, sessionId: string): SessionPlace {
+  return { env, command: agent.command, args: agent.args, cwd, session_id: sessionId };
 }
 
 /** Our own program as MCP server; its environment is given in full, since some engines hand nothing of theirs on. */

@@ -37,7 +37,7 @@ test("an unknown agent is refused with the names of the known ones", async () =>
 test("a built-in agent that is not installed is unavailable and says how to get it", async () => {
   await expect(agents().resolve("claude")).rejects.toMatchObject({
     code: "agent_unavailable",
-    message: expect.stringMatching(/claude-agent-acp.*PATH.*loopkeeper agents add claude/),
+    message: expect.stringMatching(/claude-agent-acp.*PATH.*@agentclientprotocol.*loopkeeper agents add claude/),
   });
 });
 

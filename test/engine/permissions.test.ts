@@ -118,10 +118,20 @@ test.each(["edits", "ask"] as const)("an exact answer holds at level %s, for exa
   expect(decide(always, command("a && b"))).toEqual({ allowed: true, used_once: false });
 });
 
+test("an MCP approval of our own server and the engine's own notes are allowed at each level, others are not", () => {
+  const policy: PermissionPolicy = { ...POLICY, level: "ask" };
+  const ask: PermissionAsk = { kind: "other", title: "MCP tool call approval", command: null, paths: [] };
+  expect(decide(policy, { ...ask, mcp_server: "loopkeeper" }).allowed).toBe(true);
+  expect(decide(policy, { ...ask, mcp_server: "other" }).allowed).toBe(false);
+  expect(decide(policy, { ...ask, title: "Set 3 todo(s)", bookkeeping: true }).allowed).toBe(true);
+  expect(decide(policy, { ...ask, kind: "execute", mcp_server: "loopkeeper" }).allowed).toBe(false);
+});
+
 test.each([
   "mcp__loopkeeper__report_progress",
   "loopkeeper_report_progress",
   "loopkeeper.report_progress",
+  "mcp.loopkeeper.report_progress",
   "report_progress (loopkeeper MCP Server)",
 ])("the injected tool %s is allowed at each level", (title) => {
   const ask: PermissionAsk = { kind: "other", title, command: null, paths: [] };

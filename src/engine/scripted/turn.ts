@@ -1,7 +1,6 @@
 import type { AgentContext, PromptResponse, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import type { PermissionLevel } from "../../run/run.ts";
 import type { McpChild } from "./mcp-child.ts";
-import type { Action } from "./script.ts";
 import type { StoredSession } from "./session-file.ts";
 
 /** One session of the scripted agent while its process lives. */
@@ -27,9 +26,8 @@ export interface Turn {
   nextCallId(): string;
 }
 
+/** How a turn ends, and what its answer carries besides. */
 export type Ending = Pick<PromptResponse, "stopReason" | "_meta">;
-/** Plays one action; an ending ends the turn. */
-export type Play = (turn: Turn, action: Action) => Promise<Ending | null>;
 
 export async function update(turn: Turn, body: SessionUpdate): Promise<void> {
   await turn.client.notify("session/update", { sessionId: turn.session.stored.id, update: body });

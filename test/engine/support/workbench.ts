@@ -8,7 +8,7 @@ import type { NewJournalEntry } from "../../../src/run/event.ts";
 import { newRunId, newToken } from "../../../src/run/id.ts";
 import type { PlanEntry, Report } from "../../../src/run/run.ts";
 
-export const SELF = {
+const SELF = {
   command: process.execPath,
   args: ["--no-warnings", fileURLToPath(new URL("./self.ts", import.meta.url))],
 };
