@@ -7,9 +7,7 @@ const COMMANDS = {
   mcp: "serve MCP over stdio (the default)",
   worker: "drive runs; started by itself when needed",
   demo: "a coding loop from start to done in a small repository",
-  agents: "the coding agents that are found here",
-  report: "the report server inside an engine session (internal)",
-  "scripted-agent": "the deterministic agent of the demo and the tests (internal)",
+  agents: "the coding agents that are found here; `agents add NAME` installs one",
 } as const;
 
 async function main(words: readonly string[]): Promise<number> {
@@ -27,7 +25,7 @@ async function main(words: readonly string[]): Promise<number> {
       await (await import("../engine/scripted/agent.ts")).runScriptedAgent({ args: rest, env: readConfig().env });
       return 0;
     case "agents":
-      return listAgents();
+      return (await import("../agents-command.ts")).runAgentsCommand(readConfig(), rest);
     case "demo":
       return (await import("../demo/demo.ts")).runDemo(readConfig(), rest);
     case "--version":
@@ -91,15 +89,6 @@ async function command(words: readonly string[]): Promise<number> {
   } finally {
     await calls.close();
   }
-}
-
-async function listAgents(): Promise<number> {
-  const { agentsOf } = await import("../app.ts");
-  const config = readConfig();
-  for (const agent of await agentsOf(config, config.config_path).list()) {
-    process.stdout.write(`${agent.name.padEnd(12)} ${agent.found ? "found" : "not found"}  ${agent.how}\n`);
-  }
-  return 0;
 }
 
 try {

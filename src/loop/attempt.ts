@@ -207,8 +207,9 @@ export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, re
       nonce: newToken(),
       cwd: drive.repo.top,
       permissions: run.settings.permissions,
-      allow: [...run.settings.allow, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
-      allowed_commands: run.settings.allowed_commands,
+      allow: run.settings.allow,
+      // Checks and setup are the owner's own words: exactly these are allowed, not whatever begins like them.
+      allowed_commands: [...run.settings.allowed_commands, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
       allow_once: await commandAllowedOnce(drive),
       model: run.model,
       mode: run.mode,

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { explain, loadStop } from "../src/resume/explain.ts";
+import { LoopkeeperError } from "../src/run/errors.ts";
+import type { IterationRecord, RunRecord } from "../src/run/run.ts";
+import { openStore } from "../src/store/open.ts";
+import type { Store } from "../src/store/store.ts";
+import { aFlush, aNewRun, anIteration, aRun, aStop } from "../test/support/records.ts";
+import { type Measurement, measurement, quantile, timed } from "./measurement.ts";
+
+const SHORT = 100;
+const LONG = 5_000;
+const ROUNDS = 40;
+
+/** Explaining a run of 5,000 iterations against one of 100; git is left out, it sees the same repository in both. */
+export async function measure(): Promise<readonly Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), "lk-bench-"));
+  const store = await openStore({ url: null, path: join(folder, "store.db") });
+  const short = await stoppedRun(store, SHORT);
+  const long = await stoppedRun(store, LONG);
+  const times = { short: [0], long: [0] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.short.push(await timed(() => account(store, short)));
+    times.long.push(await timed(() => account(store, long)));
+  }
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+  const half = (list: readonly number[]): number => quantile(list.slice(1), 0.5);
+  return [
+    measurement({
+      name: `explain at ${LONG} iterations`,
+      value: half(times.long),
+      floor: half(times.short),
+      limit: 1.3,
+      unit: "ms",
+      note: `median of ${ROUNDS}, against the same at ${SHORT} iterations`,
+    }),
+  ];
+}
+
+async function account(store: Store, run: RunRecord): Promise<unknown> {
+  if (run.stop === null) throw new Error("the run has no stop");
+  const nowhere = {
+    discover: () => Promise.reject(new LoopkeeperError("repository_problem", "not looked at here")),
+    isPresent: () => Promise.resolve(false),
+    drift: () => Promise.reject(new Error("there is no checkpoint to compare with")),
+  };
+  return explain(await loadStop({ store, checkpoints: nowhere }, run, run.stop, { remote: false }));
+}
+
+async function stoppedRun(store: Store, iterations: number): Promise<RunRecord> {
+  const created = await store.createRun(aNewRun({ ...aRun(), run_id: `run_bench${iterations}`, state: "queued", fence: 0 }));
+  const claimed = await store.claimQueued("bench", { host: "bench", boot_id: "bench", pid: process.pid, start_time: "0" });
+  if (claimed === null) throw new Error("the run was not claimed");
+  const { fence } = claimed;
+  for (let number = 1; number <= iterations; number += 1) {
+    const row: IterationRecord = { ...anIteration(number), number };
+    await store.appendJournal({ run_id: created.run_id, fence, at: created.created_at, entries: aFlush(number) });
+    await store.apply({
+      run_id: created.run_id,
+      at: created.created_at,
+      fence,
+      bump_revision: true,
+      run: { iteration: number },
+      iterations: [row],
+      events: [{ type: "iteration_finished", at: created.created_at, data: { iteration: number } }],
+    });
+  }
+  return store.apply({
+    run_id: created.run_id,
+    at: created.created_at,
+    fence,
+    bump_revision: true,
+    run: { state: "stopped", stop_reason: "max_iterations", stop: aStop(), stopped_at: created.created_at },
+    tree_hold: null,
+  });
+}
