@@ -9,6 +9,7 @@ import { type AgentName, hermeticLaunch } from "./launch.ts";
 import { saidSoFar } from "./model-server/conversation.ts";
 import type { Fault, Reply } from "./model-server/script.ts";
 import { type ModelServer, startModelServer } from "./model-server/server.ts";
+import { processesWith } from "./support/processes.ts";
 import { makeProductHome, type ProductHome } from "./support/product.ts";
 import { makeRepository } from "./support/repository.ts";
 
@@ -70,6 +71,7 @@ export function agentStories(name: AgentName): void {
       const stopped = await before.ended(run_id);
       expect(stopped).toMatchObject({ state: "stopped", stop_reason: "max_iterations", resumable: true, iteration: 1 });
       expect(await readFile(join(stopped.workspace.path, "a.txt"), "utf8")).toBe("hello\n");
+      expect(await processesWith(run_id)).toEqual([]);
       await home.killEverything();
 
       const after = await home.connect();
@@ -101,6 +103,8 @@ export function agentStories(name: AgentName): void {
       const stopped = await product.ended(run_id);
       expect(stopped).toMatchObject({ state: "stopped", stop_reason: "interrupted", resumable: true, iteration: 0 });
       expect((await product.explain(run_id)).cause).toMatchObject({ source: "recovery" });
+      // The engine and its command outlived the worker; left alone they would write on beside the resumed run.
+      expect(await processesWith(run_id)).toEqual([]);
       model.clearScript();
       model.enqueue(DONE, { say: "It is done." });
       expect(await product.resume({ run_id })).toBe("native");
