@@ -50,6 +50,7 @@ export async function planRunRestore(
   const head = await headMove(deps, run, repo, target);
   const plan = await deps.checkpoints.planRestore(repo, {
     run_id: run.run_id,
+    checkpoint: target.commit,
     paths,
     overwrite: overwrite === "all" ? paths.map((entry) => entry.path) : overwrite,
     head: head.move,
@@ -112,6 +113,7 @@ async function headMove(deps: Deps, run: RunRecord, repo: Repository, target: Ch
 export async function applyRunRestore(deps: Deps, run: RunRecord, restore: RunRestore): Promise<RestoreResult> {
   const result = await deps.checkpoints.applyRestore(restore.repo, {
     run_id: run.run_id,
+    ...(restore.target.commit === null ? {} : { checkpoint: restore.target.commit }),
     plan: restore.plan,
     paths: restore.paths,
     safety_id: newCheckpointId(),

@@ -141,6 +141,22 @@ describe("reset", async () => {
     expect(await door.ended(restarted)).toMatchObject({ stop_reason: "failed", iteration: 1 });
   });
 
+  test("resetting to the safety checkpoint brings the branch's commits back too", async () => {
+    const repo = box.repo("there-and-back");
+    const agent = product.agent("back", [
+      [{ edit: { path: "n", content: "n" } }, { commit: "Add n" }, { edit: { path: "m", content: "m" } }, stopTurn],
+    ]);
+    const { run_id, workspace, repository } = await door.start({ repo, objective: "back", agent });
+    await door.ended(run_id);
+    const tip = box.git(repo, "rev-parse", repository.branch ?? "");
+    const before = manifest(workspace.path);
+    const { done } = await reset(run_id);
+    expect(done.reset?.removed).toEqual(expect.arrayContaining(["m", "n"]));
+    await reset(run_id, { to: done.reset?.safety_checkpoint });
+    expect(box.git(repo, "rev-parse", repository.branch ?? "")).toBe(tip);
+    expect(manifest(workspace.path)).toEqual(before);
+  });
+
   test("a token is good for what was previewed: not for other arguments, another run, or a tree that moved", async () => {
     const repo = box.repo("token");
     const run = await runIn(repo, "token", [{ edit: { path: "t", content: "t" } }]);

@@ -130,6 +130,8 @@ export interface Product {
   killEverything(): Promise<void>;
   /** SIGKILL to the workers alone. */
   killWorker(): Promise<void>;
+  /** SIGTERM to the workers. */
+  endWorker(): void;
   /** Ids of live processes whose environment holds `text`. */
   processesWith(text: string): readonly number[];
 }
@@ -172,7 +174,10 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     },
     connect: (more = {}) => connect({ ...env, ...more }, box.dir),
     killEverything: () => killAll(() => processesWith(home)),
-    killWorker: () => killAll(() => processesWith(home).filter((pid) => commandLine(pid).includes("\0worker"))),
+    killWorker: () => killAll(() => workersOf(home)),
+    endWorker: () => {
+      for (const pid of workersOf(home)) process.kill(pid, "SIGTERM");
+    },
     processesWith,
   };
   afterAll(async () => {
@@ -240,6 +245,8 @@ function processesWith(text: string): readonly number[] {
     .map(Number)
     .filter((pid) => pid !== process.pid && readProc(pid, "environ").includes(text));
 }
+
+const workersOf = (home: string): readonly number[] => processesWith(home).filter((pid) => commandLine(pid).includes("\0worker"));
 
 const commandLine = (pid: number): string => readProc(pid, "cmdline");
 
