@@ -9,7 +9,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
 import type { AttemptRecord, PlanEntry, Report, StepRecord } from "../run/run.ts";
 import { captureCheckpoint } from "./capture.ts";
-import { type Drive, loopStop, StopRun } from "./drive.ts";
+import { breakOffStop, type Drive, loopStop, StopRun } from "./drive.ts";
 import { noteFacts } from "./note-facts.ts";
 import { progressKey } from "./progress.ts";
 
@@ -200,7 +200,7 @@ async function resolveAgent(drive: Drive): Promise<AgentSpec> {
 /** Starts the engine on a wanted session or a new one. */
 export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, resume: string | null): Promise<Engine> {
   const { run } = drive;
-  const started: EngineStart = await drive.ctx.engines.start(
+  const starting = drive.ctx.engines.start(
     {
       agent,
       run_id: run.run_id,
@@ -219,8 +219,21 @@ export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, re
     },
     { resume },
   );
+  const started = await unlessBrokenOff(drive, starting);
   if (!started.ok) throw new StopRun(started.stop);
   return started.engine;
+}
+
+/** A stop must not wait for an engine that takes its time to start; what still comes up of it is ended. */
+async function unlessBrokenOff(drive: Drive, starting: Promise<EngineStart>): Promise<EngineStart> {
+  const aborted = new Promise<null>((resolve) => {
+    if (drive.signal.aborted) resolve(null);
+    drive.signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+  const started = await Promise.race([starting, aborted]);
+  if (started !== null) return started;
+  void starting.then((late) => (late.ok ? late.engine.stop() : undefined));
+  throw new StopRun(breakOffStop(drive.breakOff));
 }
 
 /** The command of an undelivered "allow once" answer. */

@@ -32,6 +32,23 @@ export function loopStop(reason: ClassifiedStop["reason"], evidence: string, mor
   return { reason, source: "loop", evidence, resets_at: null, resets_at_source: null, question: null, ...more };
 }
 
+/** The stop that a break-off means. */
+export function breakOffStop(reason: BreakOff | null): ClassifiedStop {
+  switch (reason?.kind) {
+    case "budget":
+      return loopStop("budget", reason.evidence);
+    case "storage":
+      return loopStop("storage", reason.evidence);
+    case "shutdown":
+      return loopStop("interrupted", "the worker was told to end", { source: "recovery" });
+    case "lease_lost":
+      return loopStop("interrupted", "the driver lost its lease", { source: "recovery" });
+    case "owner":
+    case undefined:
+      return loopStop("cancelled", reason?.why ?? "the owner called run_stop", { source: "owner" });
+  }
+}
+
 const RENEW_MS = 2_000;
 const WATCH_MS = 250;
 /** A store out of reach for this long means that another driver may take over: the engine has to be gone by then. */

@@ -6,11 +6,10 @@ import { transition } from "../run/transition.ts";
 import { type Attempt, openAttempt } from "./attempt.ts";
 import type { LoopContext } from "./context.ts";
 import { ceilings } from "./decide.ts";
-import { Drive, loopStop, StopRun } from "./drive.ts";
+import { breakOffStop, Drive, loopStop, StopRun } from "./drive.ts";
 import { runIteration } from "./iteration.ts";
 import { nextStep, unreachableAfter } from "./stages.ts";
 import { stopRun } from "./stop.ts";
-import { breakOffStop } from "./turn.ts";
 import { prepareWorkspace } from "./workspace.ts";
 
 /** Drives one claimed run until it is stopped or done. Never throws: whatever goes wrong becomes the run's stop. */

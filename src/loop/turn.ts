@@ -1,7 +1,7 @@
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
 import { type Attempt, startEngine } from "./attempt.ts";
-import { type BreakOff, type Drive, loopStop } from "./drive.ts";
+import { breakOffStop, type Drive, loopStop } from "./drive.ts";
 import { againPrompt } from "./prompt.ts";
 
 export interface Cut {
@@ -137,21 +137,4 @@ function isClassified(value: unknown): value is ClassifiedStop {
 
 function cutBy(drive: Drive, usage: TurnUsage, activeMs: number): Cut {
   return { kind: "cut", stop: breakOffStop(drive.breakOff), usage, active_ms: activeMs };
-}
-
-/** The stop that a break-off means. */
-export function breakOffStop(reason: BreakOff | null): ClassifiedStop {
-  switch (reason?.kind) {
-    case "budget":
-      return loopStop("budget", reason.evidence);
-    case "storage":
-      return loopStop("storage", reason.evidence);
-    case "shutdown":
-      return loopStop("interrupted", "the worker was told to end", { source: "recovery" });
-    case "lease_lost":
-      return loopStop("interrupted", "the driver lost its lease", { source: "recovery" });
-    case "owner":
-    case undefined:
-      return loopStop("cancelled", reason?.why ?? "the owner called run_stop", { source: "owner" });
-  }
 }

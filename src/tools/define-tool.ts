@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Call } from "./context.ts";
+import { fitAnswer } from "./fit.ts";
 
 export type ToolEffect = "read" | "write" | "destructive";
 
@@ -47,7 +48,7 @@ export interface ToolAnswer {
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(definition: ToolDefinition<I, O>): Tool {
   const { input, output } = definition;
   const present = (answer: unknown): ToolAnswer => {
-    const checked = output.parse(answer);
+    const checked = output.parse(fitAnswer(output.parse(answer)));
     return { structured: checked, text: definition.render(checked) };
   };
   return {

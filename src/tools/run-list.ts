@@ -5,7 +5,7 @@ import { oneLine } from "../resume/headline.ts";
 import { isoOf, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
-import type { RunFilter } from "../store/store.ts";
+import type { RunFilter, RunPage } from "../store/store.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { gateFacts, stopView } from "./present.ts";
@@ -71,8 +71,8 @@ export const runList = defineTool({
   output,
   handle: async (args, { ctx }) => {
     const at = now();
-    const page = await ctx.store.runs(await filterOf(args, ctx));
-    const runs = await Promise.all(page.runs.map((run) => row(ctx, run)));
+    const filter = await filterOf(args, ctx);
+    const { page, runs } = await fittingPage(ctx, filter);
     const states = Object.entries(page.by_state)
       .filter(([, count]) => count > 0)
       .map(([state, count]) => `${count} ${state}`);
@@ -100,6 +100,23 @@ export const runList = defineTool({
       .filter((line) => line !== null)
       .join("\n"),
 });
+
+const PAGE_CHARACTERS = 7_000;
+
+/** A page whose rows fit into one reply: asked for anew with fewer rows when they do not, so that its cursor is right. */
+async function fittingPage(
+  ctx: ToolContext,
+  filter: RunFilter,
+): Promise<{ readonly page: RunPage; readonly runs: z.output<typeof rowSchema>[] }> {
+  const page = await ctx.store.runs(filter);
+  const runs = await Promise.all(page.runs.map((run) => row(ctx, run)));
+  let size = 0;
+  const fitting = runs.findIndex((one) => {
+    size += JSON.stringify(one).length;
+    return size > PAGE_CHARACTERS;
+  });
+  return fitting > 0 && fitting < filter.limit ? fittingPage(ctx, { ...filter, limit: fitting }) : { page, runs };
+}
 
 async function filterOf(args: z.output<typeof input>, ctx: ToolContext): Promise<RunFilter> {
   return {

@@ -1,0 +1,58 @@
+/**
+ * Keeps an answer small enough for every client: replies stay under 8 KB. Prose and lists of an oversized answer are
+ * shortened step by step; ids, paths, tokens, literal arguments and what there is to choose from are never touched.
+ */
+const WANTED_CHARACTERS = 8_000;
+
+interface Limits {
+  readonly list: number;
+  readonly text: number;
+}
+
+const STEPS: readonly Limits[] = [
+  { list: 10, text: 240 },
+  { list: 8, text: 160 },
+  { list: 6, text: 120 },
+  { list: 4, text: 100 },
+  { list: 3, text: 80 },
+  { list: 2, text: 60 },
+];
+
+/** Parts that a caller acts on, whole or not at all. */
+const UNTOUCHED: ReadonlySet<string> = new Set([
+  "args",
+  "choices",
+  "next_actions",
+  "runs",
+  "confirm_token",
+  "consequences",
+  "cause",
+  "summary",
+  "needs",
+  "text",
+  "note",
+]);
+
+export function fitAnswer(answer: Record<string, unknown>): Record<string, unknown> {
+  let fitted = answer;
+  for (const limits of STEPS) {
+    if (JSON.stringify(fitted).length <= WANTED_CHARACTERS) return fitted;
+    fitted = shrinkObject(answer, limits);
+  }
+  return fitted;
+}
+
+function shrinkObject(value: object, limits: Limits): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, UNTOUCHED.has(key) ? item : shrink(item, limits)]));
+}
+
+function shrink(value: unknown, limits: Limits): unknown {
+  if (typeof value === "string") return shorten(value, limits.text);
+  if (Array.isArray(value)) return value.slice(0, limits.list).map((item) => shrink(item, limits));
+  return typeof value === "object" && value !== null ? shrinkObject(value, limits) : value;
+}
+
+/** Only prose: a string without a blank is an id, a path or an address, and half of one is worse than none. */
+function shorten(text: string, length: number): string {
+  return text.length <= length || !/\s/u.test(text) ? text : `${text.slice(0, length - 1)}…`;
+}
