@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// Agents want up to a gigabyte each: two at once is what two cores and a small machine carry.
+// One file per agent, all at once: much of their time is waiting (for a dead driver to be noticed), and four agents fit in 4 GB.
 export default defineConfig({
   test: {
     root: import.meta.dirname,
@@ -8,6 +8,6 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 60_000,
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 4,
   },
 });
