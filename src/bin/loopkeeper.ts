@@ -38,16 +38,19 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 async function serve(): Promise<number> {
-  const [{ createMcpServer }, { serveMcpOverStdio }, { TOOLS }, { lazyCalls }, { VERSION }] = await Promise.all([
-    import("../server/mcp.ts"),
-    import("../server/stdio.ts"),
-    import("../tools/index.ts"),
-    import("../tools/runtime.ts"),
-    import("../version.ts"),
-  ]);
+  const [{ createMcpServer }, { serveMcpOverStdio }, { TOOLS }, { RUN_RESOURCES }, { lazyCalls }, { VERSION }] =
+    await Promise.all([
+      import("../server/mcp.ts"),
+      import("../server/stdio.ts"),
+      import("../tools/index.ts"),
+      import("../tools/resources.ts"),
+      import("../tools/runtime.ts"),
+      import("../version.ts"),
+    ]);
   const calls = lazyCalls(lazyDoor("mcp"));
   await serveMcpOverStdio(
-    () => createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call }),
+    () =>
+      createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call, resources: { list: RUN_RESOURCES, read: calls.read } }),
     (error) => process.stderr.write(`loopkeeper: ${messageOf(error)}\n`),
   );
   await calls.close();

@@ -1,8 +1,17 @@
-import { type CallToolResult, McpServer, type ServerContext, type ToolAnnotations } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerContext,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import { LoopkeeperError } from "../run/errors.ts";
 import type { CallResult } from "../tools/call.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Tool } from "../tools/define-tool.ts";
-import type { CallTool } from "../tools/runtime.ts";
+import type { RunResource } from "../tools/resources.ts";
+import type { CallTool, ReadResource } from "../tools/runtime.ts";
 import { instructionsFor } from "./instructions.ts";
 import { listedSchema } from "./listed-schema.ts";
 
@@ -11,6 +20,8 @@ export interface McpDoor {
   readonly tools: readonly Tool[];
   readonly version: string;
   readonly call: CallTool;
+  /** What has an address beside the tools; left out, no resources are offered. */
+  readonly resources?: { readonly list: readonly RunResource[]; readonly read: ReadResource };
 }
 
 /** Tools that a client should keep in view even when it loads tools by search. */
@@ -24,11 +35,16 @@ export function createMcpServer(door: McpDoor): McpServer {
     { name: "loopkeeper", title: "Loopkeeper", version: door.version },
     {
       instructions: instructionsFor(door.tools.map((tool) => tool.name)),
-      capabilities: { tools: { listChanged: false } },
+      capabilities: {
+        tools: { listChanged: false },
+        ...(door.resources === undefined ? {} : { resources: { listChanged: false } }),
+      },
       cacheHints: { "tools/list": LIST_CACHE },
     },
   );
   for (const tool of door.tools) registerTool(server, tool, door.call);
+  const { resources } = door;
+  if (resources !== undefined) for (const resource of resources.list) registerResource(server, resource, resources.read);
   return server;
 }
 
@@ -45,6 +61,33 @@ function registerTool(server: McpServer, tool: Tool, call: CallTool): void {
     },
     async (args: unknown, ctx: ServerContext) => toMcpResult(await call(tool, args, callerOf(ctx))),
   );
+}
+
+/** Runs are not listed as resources: run_list does that, with filters. */
+function registerResource(server: McpServer, resource: RunResource, read: ReadResource): void {
+  server.registerResource(
+    resource.name,
+    new ResourceTemplate(`loopkeeper://runs/{run_id}/${resource.template}`, { list: undefined }),
+    { title: resource.title, description: resource.description, mimeType: resource.mime_type },
+    async (uri, variables, ctx) => {
+      const single = Object.entries(variables).map(
+        ([name, value]) => [name, Array.isArray(value) ? value.join(",") : value] as const,
+      );
+      const text = await readOrNotFound(uri, () => read(resource, Object.fromEntries(single), callerOf(ctx)));
+      return { contents: [{ uri: uri.href, mimeType: resource.mime_type, text }] };
+    },
+  );
+}
+
+/** Clients know a missing resource by its protocol error. */
+async function readOrNotFound(uri: URL, read: () => Promise<string>): Promise<string> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof LoopkeeperError && error.code === "run_not_found")
+      throw new ResourceNotFoundError(uri.href, error.message);
+    throw error;
+  }
 }
 
 function annotationsOf(tool: Tool): ToolAnnotations {

@@ -2,9 +2,17 @@ import { LoopkeeperError } from "../run/errors.ts";
 import type { CallResult } from "./call.ts";
 import type { Caller, ToolContext } from "./context.ts";
 import type { Tool } from "./define-tool.ts";
+import type { RunResource } from "./resources.ts";
 
 /** What every door calls tools with: it never rejects, each fault is a CallResult with `ok: false`. */
 export type CallTool = (tool: Tool, rawArgs: unknown, caller: Caller) => Promise<CallResult>;
+
+/** Reads one resource; unlike a call it rejects, with a LoopkeeperError that says what is wrong. */
+export type ReadResource = (
+  resource: RunResource,
+  variables: Readonly<Record<string, string>>,
+  caller: Caller,
+) => Promise<string>;
 
 /** What is behind the tools once it is connected: store, checkpoints, agents. */
 export interface ToolRuntime {
@@ -19,7 +27,7 @@ export interface ToolRuntime {
 export function lazyCalls(options: {
   readonly connect: () => Promise<ToolRuntime>;
   readonly onDefect: (error: unknown) => void;
-}): { readonly call: CallTool; close(): Promise<void> } {
+}): { readonly call: CallTool; readonly read: ReadResource; close(): Promise<void> } {
   let connecting: Promise<ToolRuntime> | null = null;
 
   async function call(tool: Tool, rawArgs: unknown, caller: Caller): Promise<CallResult> {
@@ -34,6 +42,17 @@ export function lazyCalls(options: {
     }
   }
 
+  async function read(resource: RunResource, variables: Readonly<Record<string, string>>, caller: Caller): Promise<string> {
+    try {
+      connecting ??= options.connect();
+      return await resource.read((await connecting).contextFor(caller), variables);
+    } catch (error) {
+      if (error instanceof LoopkeeperError) throw error;
+      options.onDefect(error);
+      throw new LoopkeeperError("internal", `the resource ${resource.name} could not be read; the log has the details.`);
+    }
+  }
+
   async function close(): Promise<void> {
     const open = connecting;
     connecting = null;
@@ -41,7 +60,7 @@ export function lazyCalls(options: {
     await runtime?.close();
   }
 
-  return { call, close };
+  return { call, read, close };
 }
 
 function failedToConnect(error: unknown, onDefect: (error: unknown) => void): CallResult {

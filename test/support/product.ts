@@ -10,7 +10,7 @@ import { makeSandbox, type Sandbox } from "./repos.ts";
 import type { BackendName } from "./stores.ts";
 
 /** The built product through its public door: server processes over stdio, driven as an MCP client drives them. */
-const BIN = join(import.meta.dirname, "../../dist/bin/loopkeeper.js");
+export const BIN = join(import.meta.dirname, "../../dist/bin/loopkeeper.js");
 
 const act = z.looseObject({ kind: z.string(), what: z.string(), ref: z.string().nullable() });
 const item = z.object({ what: z.string(), source: z.string() });

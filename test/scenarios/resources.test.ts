@@ -1,0 +1,53 @@
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { BIN, newProduct } from "../support/product.ts";
+
+const product = await newProduct();
+
+test("what every answer gives the address of can be read there", async () => {
+  const repo = product.box.repo("resources");
+  const agent = product.agent("resources", [
+    [
+      { say: "MY-WORDS" },
+      { plan: [["write n", "completed"]] },
+      { edit: { path: "n", content: "one line\n" } },
+      { report: { completed: [], intended: [], verdict: "done" } },
+    ],
+  ]);
+  const door = await product.connect();
+  const run = await door.start({ repo, objective: "Be read", agent });
+  await door.ended(run.run_id);
+  await door.close();
+
+  const client = new Client({ name: "reader", version: "0" });
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [BIN],
+      env: { ...product.env },
+      cwd: product.box.dir,
+      stderr: "ignore",
+    }),
+  );
+  const read = async (uri: string): Promise<string> => {
+    const { contents } = await client.readResource({ uri });
+    return z
+      .array(z.looseObject({ text: z.string() }))
+      .parse(contents)
+      .map((part) => part.text)
+      .join("");
+  };
+  const uris = z.record(z.string(), z.string()).parse(run["uris"]);
+  expect(Object.keys(uris).sort()).toEqual(["diff", "note", "plan", "report", "transcript"]);
+  expect(await read(uris["transcript"] ?? "")).toContain("MY-WORDS");
+  expect(await read(uris["diff"] ?? "")).toContain("+one line");
+  expect(await read(uris["plan"] ?? "")).toBe("[completed] write n");
+  expect(await read(uris["report"] ?? "")).toContain("is done");
+  expect(await read(`loopkeeper://runs/${run.run_id}/iterations/1`)).toContain("Iteration 1 of 10");
+  await expect(client.readResource({ uri: "loopkeeper://runs/run_00000000000000000000/report" })).rejects.toThrow(
+    /run_00000000000000000000/u,
+  );
+  await client.close();
+});
