@@ -21,7 +21,7 @@ const DONE: Reply = {
   call: { tool: "report", report: { completed: ["a.txt is written"], intended: [], verdict: "done" } },
 };
 
-/** Opencode repeats everything but these for a minute and a half, and has no setting for it. */
+/** Opencode repeats most of them for a minute and a half and has no setting for it; its start is slow besides. */
 const FURTHER_REFUSALS: Readonly<Record<AgentName, readonly (readonly [Fault, StopReason])[]>> = {
   claude: [
     ["unauthorized", "engine_auth"],
@@ -38,7 +38,7 @@ const FURTHER_REFUSALS: Readonly<Record<AgentName, readonly (readonly [Fault, St
     ["usage_window", "engine_limit"],
     ["overloaded", "relay_timeout"],
   ],
-  opencode: [["unauthorized", "engine_auth"]],
+  opencode: [],
 };
 
 /** The product, through its MCP door, driving one real agent. */
