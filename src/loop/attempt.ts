@@ -40,6 +40,8 @@ export interface TurnSeen {
   plan: readonly PlanEntry[] | null;
   words: string | null;
   readonly calls: Map<string, ToolCallSeen>;
+  /** Calls that were open when we broke the turn off; a cancelled engine closes them as failed right after. */
+  broken_off: readonly ToolCallSeen[];
   active: boolean;
   onActivity: (() => void) | null;
 }
@@ -49,8 +51,18 @@ interface Sink {
   iteration: number;
 }
 
+export function openCalls(turn: TurnSeen): readonly ToolCallSeen[] {
+  return callsSeen(turn).filter((call) => call.status === "pending" || call.status === "in_progress");
+}
+
+/** All calls of the turn; the end of one that we broke off was not seen, whatever a cancelled engine says of it. */
+export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
+  const broken = new Set(turn.broken_off.map((call) => call.id));
+  return [...turn.calls.values()].map((call) => (broken.has(call.id) ? { ...call, status: "in_progress" } : call));
+}
+
 export function newTurn(): TurnSeen {
-  return { report: null, plan: null, words: null, calls: new Map(), active: false, onActivity: null };
+  return { report: null, plan: null, words: null, calls: new Map(), broken_off: [], active: false, onActivity: null };
 }
 
 /** Opens the step's attempt: checkpoint, engine, session, note. Throws StopRun when the engine cannot be started. */

@@ -3,7 +3,7 @@ import type { TurnEnd } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
-import { type Attempt, newTurn } from "./attempt.ts";
+import { type Attempt, callsSeen, newTurn } from "./attempt.ts";
 import { captureOrStop, checkpointRecord } from "./capture.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Drive } from "./drive.ts";
@@ -121,13 +121,13 @@ async function finish(
   const { step, attempt, row, end, verify, captured } = input;
   const { turn } = attempt;
   const at = now();
-  const acts = await observeActs(drive, { mark: input.mark, iteration: row.number, at, calls: [...turn.calls.values()] });
+  const acts = await observeActs(drive, { mark: input.mark, iteration: row.number, at, calls: callsSeen(turn) });
   attempt.acts += acts.length;
   attempt.owned = await absorbChanges(drive, {
     owned: attempt.owned,
     from_tree: attempt.last.captured.tree,
     to_tree: captured.tree,
-    calls: [...turn.calls.values()],
+    calls: callsSeen(turn),
     commits: commitsOf(acts),
   });
   const plan = turn.plan ?? drive.run.plan;
@@ -197,7 +197,7 @@ async function recordCut(drive: Drive, attempt: Attempt, row: IterationRecord, m
   if (drive.breakOff?.kind === "lease_lost") return;
   const at = now();
   const { turn } = attempt;
-  const acts = await observeActs(drive, { mark, iteration: row.number, at, calls: [...turn.calls.values()] });
+  const acts = await observeActs(drive, { mark, iteration: row.number, at, calls: callsSeen(turn) });
   await drive.apply({
     bump_revision: false,
     run: {

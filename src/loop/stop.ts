@@ -7,7 +7,7 @@ import { LeaseLostError, LoopkeeperError, messageOf } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
-import type { Attempt } from "./attempt.ts";
+import { type Attempt, callsSeen, openCalls } from "./attempt.ts";
 import { captureFault, checkpointRecord } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges } from "./effects.ts";
@@ -107,7 +107,7 @@ async function ownAtStop(drive: Drive, input: StopInput, captured: Captured): Pr
   const owned = input.attempt?.owned ?? (await loadOwned(drive.ctx.store, drive.run.run_id));
   const fromTree = input.attempt?.last.captured.tree ?? input.cut?.from_tree ?? null;
   if (fromTree === null) return owned;
-  const calls = input.attempt === null ? (input.cut?.calls ?? []) : [...input.attempt.turn.calls.values()];
+  const calls = input.attempt === null ? (input.cut?.calls ?? []) : callsSeen(input.attempt.turn);
   return absorbChanges(drive, { owned, from_tree: fromTree, to_tree: captured.tree, calls, commits: input.cut?.commits ?? [] });
 }
 
@@ -191,7 +191,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
     same_stop_in_a_row: drive.run.stop?.reason === reason ? drive.run.stop.same_stop_in_a_row + 1 : 1,
     ceiling: input.ceiling,
     uncommitted: saved.uncommitted,
-    open_tool_calls: openCalls(input),
+    open_tool_calls: openCallTitles(input),
     gaps: saved.gaps,
   };
   const stepState = reason === "failed" ? "failed" : "stopped";
@@ -238,10 +238,10 @@ function failedStep(drive: Drive): string | null {
   return drive.steps.find((step) => step.state === "failed")?.step ?? null;
 }
 
-function openCalls(input: StopInput): string[] {
-  const calls = input.attempt === null ? (input.cut?.calls ?? []) : [...input.attempt.turn.calls.values()];
-  return calls
-    .filter((call) => call.status === "pending" || call.status === "in_progress")
-    .map((call) => call.command ?? call.title)
-    .slice(0, 10);
+function openCallTitles(input: StopInput): string[] {
+  const calls =
+    input.attempt === null
+      ? (input.cut?.calls ?? []).filter((call) => call.status === "pending" || call.status === "in_progress")
+      : openCalls(input.attempt.turn);
+  return [...new Set(calls.map((call) => call.command ?? call.title))].slice(0, 10);
 }

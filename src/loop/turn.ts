@@ -1,6 +1,6 @@
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
-import { type Attempt, startEngine } from "./attempt.ts";
+import { type Attempt, openCalls, startEngine } from "./attempt.ts";
 import { breakOffStop, type Drive, loopStop } from "./drive.ts";
 import { againPrompt } from "./prompt.ts";
 
@@ -51,7 +51,10 @@ async function promptOnce(
   attempt.turn.onActivity = () => {
     delivering = delivered(now());
   };
-  const cancel = (): void => void attempt.engine.cancel();
+  const cancel = (): void => {
+    attempt.turn.broken_off = openCalls(attempt.turn);
+    void attempt.engine.cancel();
+  };
   if (drive.signal.aborted) return cutBy(drive, { input_tokens: 0, output_tokens: 0, session_cost_usd: null }, 0);
   drive.signal.addEventListener("abort", cancel, { once: true });
   drive.turnStarted();
