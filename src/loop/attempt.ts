@@ -1,17 +1,17 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
-import type { AgentSpec, Engine, EngineListener, EngineStart, ToolCallSeen } from "../engine/engine.ts";
+import type { AgentSpec, Engine } from "../engine/engine.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { loadOwned, type Owned } from "../resume/ownership.ts";
-import { allowedOnce } from "../resume/permission-answer.ts";
 import { repositoryState } from "../resume/repository-state.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { newToken } from "../run/id.ts";
-import type { AttemptRecord, PlanEntry, Report, StepRecord } from "../run/run.ts";
+import type { AttemptRecord, StepRecord } from "../run/run.ts";
 import { captureCheckpoint } from "./capture.ts";
-import { breakOffStop, type Drive, loopStop, StopRun } from "./drive.ts";
+import { type Drive, loopStop, StopRun } from "./drive.ts";
+import { startOnSession } from "./engine-start.ts";
 import { noteFacts } from "./note-facts.ts";
 import { progressKey } from "./progress.ts";
+import { newTurn, type Sink, type TurnSeen } from "./turn-seen.ts";
 
 /** One try at a step with its live engine. Mutable on purpose: the engine's listener writes into it while a turn goes on. */
 export interface Attempt {
@@ -34,37 +34,6 @@ export interface Attempt {
   readonly sink: Sink;
 }
 
-/** What was seen during one turn. */
-export interface TurnSeen {
-  report: Report | null;
-  plan: readonly PlanEntry[] | null;
-  words: string | null;
-  readonly calls: Map<string, ToolCallSeen>;
-  /** Calls that were open when we broke the turn off; a cancelled engine closes them as failed right after. */
-  broken_off: readonly ToolCallSeen[];
-  active: boolean;
-  onActivity: (() => void) | null;
-}
-
-interface Sink {
-  target: TurnSeen;
-  iteration: number;
-}
-
-export function openCalls(turn: TurnSeen): readonly ToolCallSeen[] {
-  return callsSeen(turn).filter((call) => call.status === "pending" || call.status === "in_progress");
-}
-
-/** All calls of the turn; the end of one that we broke off was not seen, whatever a cancelled engine says of it. */
-export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
-  const broken = new Set(turn.broken_off.map((call) => call.id));
-  return [...turn.calls.values()].map((call) => (broken.has(call.id) ? { ...call, status: "in_progress" } : call));
-}
-
-export function newTurn(): TurnSeen {
-  return { report: null, plan: null, words: null, calls: new Map(), broken_off: [], active: false, onActivity: null };
-}
-
 /** Opens the step's attempt: checkpoint, engine, session, note. Throws StopRun when the engine cannot be started. */
 export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attempt> {
   const waiting = await waitingAttempt(drive, step);
@@ -78,7 +47,7 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   const agent = await resolveAgent(drive);
   const sink: Sink = { target: newTurn(), iteration: drive.run.iteration + 1 };
   const wanted = waiting?.started_from === "stop" ? record.engine_session : null;
-  const engine = await startEngine(drive, agent, sink, wanted);
+  const engine = await startOnSession(drive, agent, sink, wanted);
   const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
   const opening = await openingParts(drive, record, engine, captured, owned, wanted);
   const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
@@ -207,76 +176,6 @@ async function resolveAgent(drive: Drive): Promise<AgentSpec> {
     if (error instanceof LoopkeeperError) throw new StopRun(loopStop("failed", error.message));
     throw error;
   }
-}
-
-/** Starts the engine on a wanted session or a new one. */
-export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, resume: string | null): Promise<Engine> {
-  const { run } = drive;
-  const starting = drive.ctx.engines.start(
-    {
-      agent,
-      run_id: run.run_id,
-      nonce: newToken(),
-      cwd: drive.repo.top,
-      permissions: run.settings.permissions,
-      allow: run.settings.allow,
-      // Checks and setup are the owner's own words: exactly these are allowed, not whatever begins like them.
-      allowed_commands: [...run.settings.allowed_commands, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
-      allow_once: await commandAllowedOnce(drive),
-      model: run.model,
-      mode: run.mode,
-      silence_s: run.settings.silence_s,
-      tool_silence_s: run.settings.tool_silence_s,
-      listener: listener(drive, sink),
-    },
-    { resume },
-  );
-  const started = await unlessBrokenOff(drive, starting);
-  if (!started.ok) throw new StopRun(started.stop);
-  return started.engine;
-}
-
-/** A stop must not wait for an engine that takes its time to start; what still comes up of it is ended. */
-async function unlessBrokenOff(drive: Drive, starting: Promise<EngineStart>): Promise<EngineStart> {
-  const aborted = new Promise<null>((resolve) => {
-    if (drive.signal.aborted) resolve(null);
-    drive.signal.addEventListener("abort", () => resolve(null), { once: true });
-  });
-  const started = await Promise.race([starting, aborted]);
-  if (started !== null) return started;
-  void starting.then((late) => (late.ok ? late.engine.stop() : undefined));
-  throw new StopRun(breakOffStop(drive.breakOff));
-}
-
-/** The command of an undelivered "allow once" answer. */
-async function commandAllowedOnce(drive: Drive): Promise<string | null> {
-  const waiting = await drive.ctx.store.instructions(drive.run.run_id, "undelivered");
-  const answers = waiting.filter((entry) => entry.kind === "permission").map((entry) => allowedOnce(entry.text));
-  return answers.find((command) => command !== null) ?? null;
-}
-
-function listener(drive: Drive, sink: Sink): EngineListener {
-  const touched = (): void => {
-    if (sink.target.active) return;
-    sink.target.active = true;
-    sink.target.onActivity?.();
-  };
-  return {
-    entry: (entry) => {
-      if (entry.who === "agent" && entry.kind === "message") sink.target.words = entry.text;
-      drive.journal.add({ ...entry, iteration: sink.iteration });
-    },
-    plan: (entries) => {
-      sink.target.plan = entries;
-    },
-    report: (report) => {
-      sink.target.report = report;
-    },
-    toolCall: (call) => {
-      sink.target.calls.set(call.id, call);
-    },
-    activity: touched,
-  };
 }
 
 async function openingParts(

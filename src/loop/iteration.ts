@@ -3,7 +3,7 @@ import type { TurnEnd } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
-import { type Attempt, callsSeen, newTurn } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { captureOrStop, checkpointRecord } from "./capture.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Drive } from "./drive.ts";
@@ -12,6 +12,7 @@ import { absorbChanges, commitsOf, observeActs } from "./effects.ts";
 import { progressKey } from "./progress.ts";
 import { firstPrompt, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
 import { type Cut, playTurn } from "./turn.ts";
+import { callsSeen, newTurn } from "./turn-seen.ts";
 import { runVerify } from "./verify.ts";
 
 /**

@@ -3,16 +3,18 @@ import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned, type Owned } from "../resume/ownership.ts";
 import { now } from "../run/clock.ts";
-import { LeaseLostError, LoopkeeperError, messageOf } from "../run/errors.ts";
+import { LeaseLostError, LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
-import { type Attempt, callsSeen, openCalls } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { captureFault, checkpointRecord } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
+import { packSession } from "./session-copy.ts";
 import { unreachableAfter } from "./stages.ts";
+import { callsSeen, openCalls } from "./turn-seen.ts";
 
 export interface StopInput {
   readonly stop: ClassifiedStop;
@@ -41,7 +43,7 @@ export async function stopRun(drive: Drive, input: StopInput): Promise<void> {
   await drive.ctx.engines.killMarked(drive.run.run_id);
   await drive.journal.flush();
   const saved = await saveTree(drive, input);
-  await packSession(drive, input.attempt);
+  if (input.attempt !== null) await packSession(drive, input.attempt.agent, input.attempt.engine.session_id);
   await writeStop(drive, input, saved);
 }
 
@@ -134,41 +136,6 @@ function failedRecord(
     failure,
   };
 }
-
-/** The engine's own session files, so that the conversation can go on elsewhere. Not having them never fails a stop. */
-async function packSession(drive: Drive, attempt: Attempt | null): Promise<void> {
-  if (attempt === null) return;
-  const { engines, store } = drive.ctx;
-  try {
-    const packed = await engines.packSession({
-      agent: attempt.agent,
-      session_id: attempt.engine.session_id,
-      cwd: drive.repo.top,
-    });
-    if (packed === null) return;
-    const ids: string[] = [];
-    for (let from = 0; from < packed.length; from += CHUNK_BYTES)
-      ids.push(await store.putArtifact(packed.subarray(from, from + CHUNK_BYTES)));
-    await store.setRunArtifacts(
-      drive.run.run_id,
-      "session",
-      JSON.stringify({
-        agent: attempt.agent.name,
-        session: attempt.engine.session_id,
-        cwd: drive.repo.top,
-        bytes: packed.length,
-      }),
-      ids,
-    );
-  } catch (error) {
-    drive.ctx.log("warn", "the engine's session files could not be packed", {
-      run_id: drive.run.run_id,
-      error: messageOf(error),
-    });
-  }
-}
-
-const CHUNK_BYTES = 1024 * 1024;
 
 async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
   const at = now();

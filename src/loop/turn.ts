@@ -1,8 +1,10 @@
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
-import { type Attempt, openCalls, startEngine } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { breakOffStop, type Drive, loopStop } from "./drive.ts";
+import { startEngine } from "./engine-start.ts";
 import { againPrompt } from "./prompt.ts";
+import { openCalls } from "./turn-seen.ts";
 
 export interface Cut {
   readonly kind: "cut";

@@ -1,0 +1,84 @@
+import type { AgentSpec, Engine, EngineListener, EngineStart } from "../engine/engine.ts";
+import { allowedOnce } from "../resume/permission-answer.ts";
+import { newToken } from "../run/id.ts";
+import { breakOffStop, type Drive, StopRun } from "./drive.ts";
+import { unpackSession } from "./session-copy.ts";
+import type { Sink } from "./turn-seen.ts";
+
+/** Loads the wanted session; where the agent's own files of it are gone, they are put back from the portable copy first. */
+export async function startOnSession(drive: Drive, agent: AgentSpec, sink: Sink, wanted: string | null): Promise<Engine> {
+  const engine = await startEngine(drive, agent, sink, wanted);
+  if (wanted === null || engine.context === "native" || !(await unpackSession(drive, agent, wanted))) return engine;
+  await engine.stop();
+  return startEngine(drive, agent, sink, wanted);
+}
+
+/** Starts the engine on a wanted session or a new one. */
+export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, resume: string | null): Promise<Engine> {
+  const { run } = drive;
+  const starting = drive.ctx.engines.start(
+    {
+      agent,
+      run_id: run.run_id,
+      nonce: newToken(),
+      cwd: drive.repo.top,
+      permissions: run.settings.permissions,
+      allow: run.settings.allow,
+      // Checks and setup are the owner's own words: exactly these are allowed, not whatever begins like them.
+      allowed_commands: [...run.settings.allowed_commands, ...drive.steps.flatMap((step) => step.verify), ...run.settings.setup],
+      allow_once: await commandAllowedOnce(drive),
+      model: run.model,
+      mode: run.mode,
+      silence_s: run.settings.silence_s,
+      tool_silence_s: run.settings.tool_silence_s,
+      listener: listener(drive, sink),
+    },
+    { resume },
+  );
+  const started = await unlessBrokenOff(drive, starting);
+  if (!started.ok) throw new StopRun(started.stop);
+  return started.engine;
+}
+
+/** A stop must not wait for an engine that takes its time to start; what still comes up of it is ended. */
+async function unlessBrokenOff(drive: Drive, starting: Promise<EngineStart>): Promise<EngineStart> {
+  const aborted = new Promise<null>((resolve) => {
+    if (drive.signal.aborted) resolve(null);
+    drive.signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+  const started = await Promise.race([starting, aborted]);
+  if (started !== null) return started;
+  void starting.then((late) => (late.ok ? late.engine.stop() : undefined));
+  throw new StopRun(breakOffStop(drive.breakOff));
+}
+
+/** The command of an undelivered "allow once" answer. */
+async function commandAllowedOnce(drive: Drive): Promise<string | null> {
+  const waiting = await drive.ctx.store.instructions(drive.run.run_id, "undelivered");
+  const answers = waiting.filter((entry) => entry.kind === "permission").map((entry) => allowedOnce(entry.text));
+  return answers.find((command) => command !== null) ?? null;
+}
+
+function listener(drive: Drive, sink: Sink): EngineListener {
+  const touched = (): void => {
+    if (sink.target.active) return;
+    sink.target.active = true;
+    sink.target.onActivity?.();
+  };
+  return {
+    entry: (entry) => {
+      if (entry.who === "agent" && entry.kind === "message") sink.target.words = entry.text;
+      drive.journal.add({ ...entry, iteration: sink.iteration });
+    },
+    plan: (entries) => {
+      sink.target.plan = entries;
+    },
+    report: (report) => {
+      sink.target.report = report;
+    },
+    toolCall: (call) => {
+      sink.target.calls.set(call.id, call);
+    },
+    activity: touched,
+  };
+}

@@ -1,0 +1,34 @@
+import type { ToolCallSeen } from "../engine/engine.ts";
+import type { PlanEntry, Report } from "../run/run.ts";
+
+/** What was seen during one turn. */
+export interface TurnSeen {
+  report: Report | null;
+  plan: readonly PlanEntry[] | null;
+  words: string | null;
+  readonly calls: Map<string, ToolCallSeen>;
+  /** Calls that were open when we broke the turn off; a cancelled engine closes them as failed right after. */
+  broken_off: readonly ToolCallSeen[];
+  active: boolean;
+  onActivity: (() => void) | null;
+}
+
+/** Where the engine's listener writes to: it outlives turns and engine processes. */
+export interface Sink {
+  target: TurnSeen;
+  iteration: number;
+}
+
+export function openCalls(turn: TurnSeen): readonly ToolCallSeen[] {
+  return callsSeen(turn).filter((call) => call.status === "pending" || call.status === "in_progress");
+}
+
+/** All calls of the turn; the end of one that we broke off was not seen, whatever a cancelled engine says of it. */
+export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
+  const broken = new Set(turn.broken_off.map((call) => call.id));
+  return [...turn.calls.values()].map((call) => (broken.has(call.id) ? { ...call, status: "in_progress" } : call));
+}
+
+export function newTurn(): TurnSeen {
+  return { report: null, plan: null, words: null, calls: new Map(), broken_off: [], active: false, onActivity: null };
+}
