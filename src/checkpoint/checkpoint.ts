@@ -132,6 +132,9 @@ export interface Checkpoints {
   /** How many files differ from HEAD or are untracked (not ignored); 0 when it could not be looked at. Changes nothing. */
   dirtyFiles(repo: Repository): Promise<number>;
 
+  /** Names of remotes with `mirror` set: `git push` to them takes hidden refs along. */
+  mirrorRemotes(repo: Repository): Promise<readonly string[]>;
+
   addWorktree(repo: Repository, input: { readonly path: string; readonly branch: string; readonly base: string }): Promise<void>;
   /** Makes a missing or unregistered worktree again at `path` on `branch` (existing or at `head`), empty of checked-out files when `tree` follows by restoreWhole. */
   rebuildWorktree(

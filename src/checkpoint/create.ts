@@ -6,6 +6,7 @@ import { dirtyFiles } from "./dirty-files.ts";
 import { type AskRemote, driftSince } from "./drift.ts";
 import { createGit, listRemote } from "./git.ts";
 import { commitOf } from "./head.ts";
+import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
@@ -50,6 +51,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     normaliseRemote,
     resolve: (repo, revision) => within(repo, (bound) => commitOf(bound, revision)),
     dirtyFiles: (repo) => within(repo, dirtyFiles),
+    mirrorRemotes: (repo) => within(repo, mirrorRemotes),
     addWorktree: (repo, input) => within(repo, (bound) => addWorktree(bound, input)),
     rebuildWorktree: (repo, input) => within(repo, (bound) => rebuildWorktree(bound, input)),
     worktreeState,

@@ -14,6 +14,7 @@ import type { RunResource } from "../tools/resources.ts";
 import type { CallTool, ReadResource } from "../tools/runtime.ts";
 import { instructionsFor } from "./instructions.ts";
 import { listedSchema } from "./listed-schema.ts";
+import { registerPrompts } from "./prompts.ts";
 
 /** What an MCP server of Loopkeeper is made of. */
 export interface McpDoor {
@@ -36,6 +37,7 @@ export function createMcpServer(door: McpDoor): McpServer {
     {
       instructions: instructionsFor(door.tools.map((tool) => tool.name)),
       capabilities: {
+        prompts: { listChanged: false },
         tools: { listChanged: false },
         ...(door.resources === undefined ? {} : { resources: { listChanged: false } }),
       },
@@ -43,6 +45,7 @@ export function createMcpServer(door: McpDoor): McpServer {
     },
   );
   for (const tool of door.tools) registerTool(server, tool, door.call);
+  registerPrompts(server);
   const { resources } = door;
   if (resources !== undefined) for (const resource of resources.list) registerResource(server, resource, resources.read);
   return server;

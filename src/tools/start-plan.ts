@@ -235,6 +235,11 @@ async function warningsFor(
         `${dirty} uncommitted files of ${repo.top} are not in the worktree; commit them first or use workspace: "in_place" if the run needs them.`,
       );
   }
+  for (const remote of await ctx.checkpoints.mirrorRemotes(repo)) {
+    warnings.push(
+      `Remote ${remote} is a mirror: a git push to it would publish the hidden refs under refs/loopkeeper/. Push single branches, or unset remote.${remote}.mirror.`,
+    );
+  }
   if (args.auto_resume === undefined)
     warnings.push(
       "Nothing continues this run by itself after a cut-off, and nothing wakes you: call run_wait, or give auto_resume.",

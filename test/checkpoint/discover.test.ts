@@ -133,4 +133,11 @@ describe("the remote", () => {
     box.git(top, "remote", "add", "origin", join(box.dir, "x.git"));
     expect(await checkpoints.discover(top)).toMatchObject({ remote: null, remote_url: join(box.dir, "x.git") });
   });
+
+  test("names the remotes that a push would mirror hidden refs to", async () => {
+    const top = box.repo("mirror");
+    box.git(top, "remote", "add", "backup", "--mirror=push", join(box.dir, "backup.git"));
+    box.git(top, "remote", "add", "origin", join(box.dir, "origin.git"));
+    expect(await checkpoints.mirrorRemotes(await checkpoints.discover(top))).toEqual(["backup"]);
+  });
 });

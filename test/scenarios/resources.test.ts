@@ -46,6 +46,10 @@ test("what every answer gives the address of can be read there", async () => {
   expect(await read(uris["plan"] ?? "")).toBe("[completed] write n");
   expect(await read(uris["report"] ?? "")).toContain("is done");
   expect(await read(`loopkeeper://runs/${run.run_id}/iterations/1`)).toContain("Iteration 1 of 10");
+  const { prompts } = await client.listPrompts();
+  expect(prompts.map((prompt) => prompt.name).sort()).toEqual(["review_stopped_run", "supervise_runs"]);
+  const review = await client.getPrompt({ name: "review_stopped_run", arguments: { run_id: run.run_id } });
+  expect(JSON.stringify(review.messages)).toContain(run.run_id);
   await expect(client.readResource({ uri: "loopkeeper://runs/run_00000000000000000000/report" })).rejects.toThrow(
     /run_00000000000000000000/u,
   );
