@@ -52,7 +52,7 @@ export async function loadStop(
   const [steps, attempts, iterations, acts, grants, checkpoints, verify, undelivered, journal, session] = await Promise.all([
     store.steps(id),
     store.attempts(id),
-    store.iterations(id, 200),
+    store.iterations(id, 100),
     store.acts(id, 50),
     store.grants(id),
     store.checkpoints(id, 20),

@@ -84,7 +84,7 @@ async function* chunksOf(db: Db, runId: string, query: JournalQuery): AsyncGener
       }
     }
     const last = places.at(-1);
-    if (last === undefined || places.length < PLAN_CHUNKS) return;
+    if (last === undefined || places.length < planSize(query)) return;
     edge = forward ? last.last_n : last.first_n;
   }
 }
@@ -97,10 +97,11 @@ async function lastNumber(db: Db, runId: string): Promise<number> {
 async function planChunks(
   db: Db,
   runId: string,
-  { iteration }: JournalQuery,
+  query: JournalQuery,
   edge: number,
   forward: boolean,
 ): Promise<readonly ChunkPlace[]> {
+  const { iteration } = query;
   let chunks = db
     .selectFrom("journal_chunks")
     .select(["first_n", "last_n", "first_iteration", "last_iteration", "raw_bytes"])
@@ -111,8 +112,13 @@ async function planChunks(
   }
   return chunks
     .orderBy("first_n", forward ? "asc" : "desc")
-    .limit(PLAN_CHUNKS)
+    .limit(planSize(query))
     .execute();
+}
+
+/** A chunk holds one entry at least: a short page needs few of them, unless a search passes most entries by. */
+function planSize({ search, limit }: JournalQuery): number {
+  return search === undefined ? Math.min(PLAN_CHUNKS, limit + 1) : PLAN_CHUNKS;
 }
 
 function groupsOf(places: readonly ChunkPlace[]): readonly (readonly ChunkPlace[])[] {

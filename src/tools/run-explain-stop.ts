@@ -175,6 +175,13 @@ function explanationLines(explanation: Explanation): (string | null)[] {
       "Grants",
       explanation.grants.map((grant) => `+${grant.iterations} at ${grant.at}`),
     ),
+    section(
+      "Checkpoints, newest first (run_reset takes one as `to`)",
+      explanation.checkpoints.map(
+        (one) =>
+          `${one.id} ${one.kind} iteration ${one.iteration} ${one.at}, ${one.files} files${one.state === "present" ? "" : `, ${one.state}`}`,
+      ),
+    ),
     `context: engine session ${explanation.context.engine_session}, ${explanation.context.transcript_events} transcript events`,
     section("Not covered", explanation.context.gaps),
   ];

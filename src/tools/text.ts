@@ -29,6 +29,14 @@ function runLines(run: Common["run"]): string[] {
     `repository: ${run.repository.path}  branch: ${run.repository.branch ?? "none"}  workspace (${run.workspace.kind}): ${run.workspace.path}`,
     `agent: ${run.agent.name}${run.agent.model === null ? "" : ` (${run.agent.model})`}  permissions: ${run.permissions}  iteration: ${run.iteration}/${run.max_iterations}`,
   ];
+  const { usage } = run;
+  lines.push(
+    `usage: ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.cost_usd === null ? "cost unknown" : `${usage.cost_usd.toFixed(4)} USD`}, ${usage.minutes} min${run.budget === null ? "" : `  budget: ${JSON.stringify(run.budget)}`}${run.auto_resume === null ? "" : `  auto_resume: ${run.auto_resume.used} of ${run.auto_resume.times} used, for ${run.auto_resume.reasons.join(", ")}`}`,
+    `created: ${run.created_at}  started: ${run.started_at ?? "not yet"}  last sign of life: ${run.alive_at ?? "none"}  last progress: ${run.progress_at ?? "none"}  now: ${run.now}`,
+    `read more at: ${run.uris.report.replace(/report$/u, "")}{report,transcript,diff,plan,note}`,
+  );
+  if (run.archived_at !== null) lines.push(`archived at: ${run.archived_at}`);
+  if (run.reclaimed_at !== null) lines.push(`reclaimed at: ${run.reclaimed_at}`);
   if (run.steps.length > 1)
     lines.push(
       `steps: ${run.steps.map((step) => `${step.step} ${step.state} (attempt ${step.attempt}, ${step.iteration} iterations)`).join("; ")}`,

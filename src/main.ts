@@ -1,0 +1,107 @@
+import { readConfig } from "./config.ts";
+import { LoopkeeperError, messageOf } from "./run/errors.ts";
+
+/** Commands that are no tools, with what each does; every tool is a command too. */
+const COMMANDS = {
+  mcp: "serve MCP over stdio (the default)",
+  worker: "drive runs; started by itself when needed",
+  demo: "a coding loop from start to done in a small repository",
+  agents: "the coding agents that are found here; `agents add NAME` installs one",
+} as const;
+
+async function main(words: readonly string[]): Promise<number> {
+  const [name = "mcp", ...rest] = words;
+  switch (name) {
+    case "mcp":
+      return serve();
+    case "worker":
+      await (await import("./worker-process.ts")).runWorkerProcess(readConfig());
+      return 0;
+    case "report":
+      await (await import("./server/report.ts")).runReportServer({ env: readConfig().env });
+      return 0;
+    case "scripted-agent":
+      await (await import("./engine/scripted/agent.ts")).runScriptedAgent({ args: rest, env: readConfig().env });
+      return 0;
+    case "agents":
+      return (await import("./agents-command.ts")).runAgentsCommand(readConfig(), rest);
+    case "demo":
+      return (await import("./demo/demo.ts")).runDemo(readConfig(), rest);
+    case "--version":
+    case "-v":
+      process.stdout.write(`${(await import("./version.ts")).VERSION}\n`);
+      return 0;
+    default:
+      return command(words);
+  }
+}
+
+async function serve(): Promise<number> {
+  const [{ createMcpServer }, { serveMcpOverStdio }, { TOOLS }, { RUN_RESOURCES }, { lazyCalls }, { VERSION }] =
+    await Promise.all([
+      import("./server/mcp.ts"),
+      import("./server/stdio.ts"),
+      import("./tools/index.ts"),
+      import("./tools/resources.ts"),
+      import("./tools/runtime.ts"),
+      import("./version.ts"),
+    ]);
+  const calls = lazyCalls(lazyDoor("mcp"));
+  await serveMcpOverStdio(
+    () =>
+      createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call, resources: { list: RUN_RESOURCES, read: calls.read } }),
+    (error) => process.stderr.write(`loopkeeper: ${messageOf(error)}\n`),
+  );
+  await calls.close();
+  return 0;
+}
+
+/** Store, git and engines load at the first call: a client that only lists tools does not wait for them. */
+function lazyDoor(name: string): Parameters<typeof import("./tools/runtime.ts").lazyCalls>[0] {
+  return {
+    connect: async () => {
+      const { connectTools, logOf } = await import("./app.ts");
+      const config = readConfig();
+      return connectTools(config, logOf(config, name));
+    },
+    onDefect: (error) =>
+      process.stderr.write(`loopkeeper: defect: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  };
+}
+
+async function command(words: readonly string[]): Promise<number> {
+  const [{ runCli }, { TOOLS }, { lazyCalls }] = await Promise.all([
+    import("./cli/cli.ts"),
+    import("./tools/index.ts"),
+    import("./tools/runtime.ts"),
+  ]);
+  const calls = lazyCalls(lazyDoor("cli"));
+  const ending = new AbortController();
+  process.once("SIGINT", () => ending.abort());
+  try {
+    return await runCli(words, {
+      tools: TOOLS,
+      call: calls.call,
+      cwd: readConfig().cwd,
+      others: COMMANDS,
+      signal: ending.signal,
+      out: (text) => process.stdout.write(`${text}\n`),
+      err: (text) => process.stderr.write(`${text}\n`),
+    });
+  } finally {
+    await calls.close();
+  }
+}
+
+/** Runs one command line, `words` without program and script. Resolves to the exit code. */
+export async function run(words: readonly string[]): Promise<number> {
+  try {
+    return await main(words);
+  } catch (error) {
+    const known = error instanceof LoopkeeperError ? `${error.code}: ${error.message}` : null;
+    process.stderr.write(
+      `${known ?? `loopkeeper: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`}\n`,
+    );
+    return 1;
+  }
+}
