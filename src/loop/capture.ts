@@ -1,4 +1,5 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
+import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { now } from "../run/clock.ts";
 import { LeaseLostError, LoopkeeperError, messageOf, systemCode } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
@@ -12,7 +13,7 @@ export async function captureCheckpoint(
 ): Promise<{ readonly id: string; readonly captured: Captured }> {
   const id = newCheckpointId();
   const captured = await captureOrStop(drive, id, input.kind);
-  await drive.apply({ bump_revision: false, checkpoints: [checkpointRecord(drive, captured, input)] });
+  await drive.apply({ bump_revision: false, checkpoints: [recordOf(drive, captured, input)] });
   return { id, captured };
 }
 
@@ -31,27 +32,11 @@ export function captureFault(error: unknown): string {
   return `the checkpoint failed (${systemCode(error) ?? "git refused"}): ${messageOf(error).slice(0, 300)}`;
 }
 
-export function checkpointRecord(
+/** The record of a checkpoint taken now, at the run's present iteration. */
+export function recordOf(
   drive: Drive,
   captured: Captured,
-  input: { readonly kind: CheckpointKind; readonly step: string | null; readonly attempt: number | null },
+  about: Pick<CheckpointRecord, "kind" | "step" | "attempt">,
 ): CheckpointRecord {
-  return {
-    id: captured.id,
-    kind: input.kind,
-    iteration: drive.run.iteration,
-    step: input.step,
-    attempt: input.attempt,
-    at: now(),
-    commit: captured.commit,
-    tree: captured.tree,
-    index_tree: captured.index_tree,
-    head: captured.head,
-    branch: captured.branch,
-    files: captured.files,
-    bytes: captured.bytes,
-    skipped: captured.skipped,
-    state: "present",
-    failure: null,
-  };
+  return checkpointRecord(captured, { ...about, iteration: drive.run.iteration, at: now() });
 }

@@ -4,7 +4,7 @@ import { now } from "../run/clock.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
 import type { Attempt } from "./attempt.ts";
-import { captureOrStop, checkpointRecord } from "./capture.ts";
+import { captureOrStop, recordOf } from "./capture.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { Drive } from "./drive.ts";
 import { StopRun } from "./drive.ts";
@@ -171,7 +171,7 @@ async function finish(
     ],
     acts,
     verify,
-    checkpoints: [checkpointRecord(drive, captured, { kind: "iteration", step: step.step, attempt: attempt.record.attempt })].map(
+    checkpoints: [recordOf(drive, captured, { kind: "iteration", step: step.step, attempt: attempt.record.attempt })].map(
       (record) => ({ ...record, iteration: row.number }),
     ),
     events: [

@@ -1,5 +1,5 @@
 import type { Drift } from "../checkpoint/checkpoint.ts";
-import { driftSinceStop } from "../resume/explain.ts";
+import { driftSinceStop } from "../resume/drift-since.ts";
 import type { NoteFacts } from "../resume/note.ts";
 import { messageOf } from "../run/errors.ts";
 import type { AttemptRecord, StopRecord } from "../run/run.ts";

@@ -8,7 +8,7 @@ import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import type { Attempt } from "./attempt.ts";
-import { captureFault, checkpointRecord } from "./capture.ts";
+import { captureFault, recordOf } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
@@ -84,7 +84,7 @@ async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
     const owned = await ownAtStop(drive, input, captured);
     const uncommitted = await uncommittedOf(drive.ctx, { run: drive.run, repo: drive.workspace, checkpoint: captured, owned });
     return {
-      record: checkpointRecord(drive, captured, about),
+      record: recordOf(drive, captured, about),
       uncommitted,
       gaps: [],
       storage: null,

@@ -14,6 +14,7 @@ import type {
 } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 import type { Store } from "../store/store.ts";
+import { driftSinceStop } from "./drift-since.ts";
 import { headline, oneLine } from "./headline.ts";
 
 /** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
@@ -99,31 +100,6 @@ async function checkPresence(
   } catch {
     return checkpoints;
   }
-}
-
-/** What changed in the repository since the stop; null when there is no stop checkpoint to compare with. */
-export async function driftSinceStop(
-  deps: { readonly store: Pick<Store, "checkpoint" | "acts">; readonly checkpoints: Pick<Checkpoints, "drift"> },
-  run: RunRecord,
-  stop: StopRecord,
-  remote: boolean,
-): Promise<Drift | null> {
-  const id = stop.uncommitted?.checkpoint;
-  const checkpoint = id == null ? null : await deps.store.checkpoint(run.run_id, id);
-  if (checkpoint?.commit == null || checkpoint.tree === null) return null;
-  const own = (await deps.store.acts(run.run_id, 500))
-    .filter((act) => act.kind === "commit")
-    .flatMap((act) => (act.ref === null ? [] : [act.ref]));
-  return deps.checkpoints.drift({
-    repo_path: run.repo_path,
-    workspace_path: run.workspace_path,
-    run_id: run.run_id,
-    branch: run.branch,
-    checkpoint: { commit: checkpoint.commit, tree: checkpoint.tree, head: checkpoint.head, branch: checkpoint.branch },
-    base_branch: null,
-    own_commits: own,
-    remote,
-  });
 }
 
 export interface Item {

@@ -3,6 +3,7 @@ import { msOf } from "../run/clock.ts";
 import { isLive, type RunRecord, type WorkspaceKind } from "../run/run.ts";
 import { RESUMABLE_STOP_REASONS } from "../run/stop-reason.ts";
 import type { Store } from "../store/store.ts";
+import { driftSince } from "./drift-since.ts";
 import { successorNote } from "./note.ts";
 
 /** What a new run is told about the run before it on the same repository. */
@@ -83,17 +84,8 @@ async function workInTree(deps: Deps, run: RunRecord, place: NewRunPlace): Promi
   if (checkpoint === null) return false;
   const sameTree = place.workspace === "in_place" && place.workspace_path === run.workspace_path;
   if (!sameTree) return (left?.total_files ?? 0) === 0 && checkpoint.head === place.base_commit;
-  if (checkpoint.commit === null || checkpoint.tree === null) return false;
-  const drift = await deps.checkpoints.drift({
-    repo_path: run.repo_path,
-    workspace_path: run.workspace_path,
-    run_id: run.run_id,
-    branch: run.branch,
-    checkpoint: { commit: checkpoint.commit, tree: checkpoint.tree, head: checkpoint.head, branch: checkpoint.branch },
-    base_branch: null,
-    own_commits: [],
-    remote: false,
-  });
+  const drift = await driftSince(deps, run, checkpoint, { own_commits: [], remote: false });
+  if (drift === null) return false;
   const theirs = new Set((left?.files ?? []).filter((file) => file.owner === "this_run").map((file) => file.path));
   return !drift.files_changed.some((path) => theirs.has(path));
 }

@@ -3,6 +3,8 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
+import { checkpointRecord } from "./checkpoint-record.ts";
+import { driftSince, ownCommits } from "./drift-since.ts";
 import { loadOwned, type Owned, sameContent, saveOwned } from "./ownership.ts";
 
 /** Takes back what a run changed, and nothing else. Reset, entry restore and drift restore all go through here. */
@@ -91,20 +93,10 @@ interface HeadMove {
 async function headMove(deps: Deps, run: RunRecord, repo: Repository, target: CheckpointRecord): Promise<HeadMove> {
   if (target.head === null || repo.head === null || target.head === repo.head)
     return { move: null, conflict: false, commits: [] };
-  const own = (await deps.store.acts(run.run_id, 500))
-    .filter((act) => act.kind === "commit")
-    .flatMap((act) => (act.ref === null ? [] : [act.ref]));
-  const drift = await deps.checkpoints.drift({
-    repo_path: run.repo_path,
-    workspace_path: run.workspace_path,
-    run_id: run.run_id,
-    branch: run.branch,
-    checkpoint: { commit: target.commit ?? "", tree: target.tree ?? "", head: target.head, branch: target.branch },
-    base_branch: null,
-    own_commits: own,
-    remote: false,
-  });
-  const foreign = drift.commits_by_others.length > 0 || (target.branch !== null && repo.branch !== target.branch);
+  const own = await ownCommits(deps, run);
+  const drift = await driftSince(deps, run, target, { own_commits: own, remote: false });
+  const foreign =
+    drift === null || drift.commits_by_others.length > 0 || (target.branch !== null && repo.branch !== target.branch);
   if (foreign) return { move: null, conflict: true, commits: [] };
   return { move: { from: repo.head, to: target.head }, conflict: false, commits: own };
 }
@@ -131,23 +123,11 @@ export async function applyRunRestore(deps: Deps, run: RunRecord, restore: RunRe
 
 /** The record of a restore's safety checkpoint. */
 export function safetyRecord(run: RunRecord, result: RestoreResult, at: string): CheckpointRecord {
-  const { safety } = result;
-  return {
-    id: safety.id,
+  return checkpointRecord(result.safety, {
     kind: "reset",
     iteration: run.iteration,
     step: run.stop?.step ?? null,
     attempt: null,
     at,
-    commit: safety.commit,
-    tree: safety.tree,
-    index_tree: safety.index_tree,
-    head: safety.head,
-    branch: safety.branch,
-    files: safety.files,
-    bytes: safety.bytes,
-    skipped: safety.skipped,
-    state: "present",
-    failure: null,
-  };
+  });
 }

@@ -298,3 +298,32 @@ export interface InstructionRecord {
   readonly delivered_at: string | null;
   readonly delivered_iteration: number | null;
 }
+
+/** What every run begins with, whatever it was started from. */
+export function freshRun(at: string, firstCap: number) {
+  return {
+    state: "queued",
+    stop_reason: null,
+    stop: null,
+    stop_request: null,
+    iteration: 0,
+    first_cap: firstCap,
+    max_iterations: firstCap,
+    usage: { input_tokens: 0, output_tokens: 0, cost_usd: null, active_ms: 0 },
+    plan: [],
+    report: null,
+    last_words: null,
+    was_reset: null,
+    revision: 1,
+    fence: 0,
+    created_at: at,
+    started_at: null,
+    alive_at: null,
+    progress_at: null,
+    waiting_until: null,
+    stopped_at: null,
+    archived_at: null,
+    reclaimed_at: null,
+    changed_at: at,
+  } as const satisfies Partial<RunRecord>;
+}

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Drift, Repository, RestoreResult } from "../checkpoint/checkpoint.ts";
-import { driftSinceStop, driftView } from "../resume/explain.ts";
+import { driftSinceStop } from "../resume/drift-since.ts";
+import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { driftSinceStop } from "../resume/explain.ts";
+import { driftSinceStop } from "../resume/drift-since.ts";
 import { type GateFacts, grantRefusal, resumeRefusal } from "../resume/gate.ts";
 import { reopenChange, shareAfterGrant } from "../resume/reopen.ts";
 import { now } from "../run/clock.ts";

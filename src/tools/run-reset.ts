@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { resetConsequences } from "../resume/consequences.ts";
 import { resetRefusal } from "../resume/gate.ts";
 import { uncommittedOf } from "../resume/owners.ts";
@@ -224,7 +225,7 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
       },
       // The conversation knows files that are gone now: a rewound run goes on by hand-off.
       attempts: attempts.map((attempt) => ({ step: attempt.step, attempt: attempt.attempt, engine_session: null })),
-      checkpoints: [safetyRecord(run, result, at), ...(after.record === null ? [] : [after.record])],
+      checkpoints: [safetyRecord(run, result, at), after.record],
       events: [
         {
           type: "run_reset",
@@ -262,24 +263,7 @@ async function captureAfter(ctx: ToolContext, run: RunRecord, restore: RunRestor
     checkpoint: captured,
     owned: await loadOwned(ctx.store, run.run_id),
   });
-  const record: CheckpointRecord = {
-    id,
-    kind: "reset",
-    iteration: run.iteration,
-    step: null,
-    attempt: null,
-    at: now(),
-    commit: captured.commit,
-    tree: captured.tree,
-    index_tree: captured.index_tree,
-    head: captured.head,
-    branch: captured.branch,
-    files: captured.files,
-    bytes: captured.bytes,
-    skipped: captured.skipped,
-    state: "present",
-    failure: null,
-  };
+  const record = checkpointRecord(captured, { kind: "reset", iteration: run.iteration, step: null, attempt: null, at: now() });
   return { uncommitted, record };
 }
 

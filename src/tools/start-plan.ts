@@ -6,7 +6,7 @@ import { epochMs, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { DEFAULT_MAX_ITERATIONS } from "../run/grant.ts";
 import { newRunId, shortId } from "../run/id.ts";
-import type { PermissionLevel, RunRecord, StepRecord, WorkspaceKind } from "../run/run.ts";
+import { freshRun, type PermissionLevel, type RunRecord, type StepRecord, type WorkspaceKind } from "../run/run.ts";
 import { orderSteps } from "../run/steps.ts";
 import type { ToolContext } from "./context.ts";
 import type { StartArgs } from "./start-arguments.ts";
@@ -192,31 +192,9 @@ function runRecord(input: {
       config_path: ctx.settings.config_path,
       base_run: args.base?.startsWith("run:") === true ? args.base.slice(4) : null,
     },
-    state: "queued",
-    stop_reason: null,
-    stop: null,
-    stop_request: null,
-    iteration: 0,
-    first_cap: cap,
-    max_iterations: cap,
-    usage: { input_tokens: 0, output_tokens: 0, cost_usd: null, active_ms: 0 },
-    plan: [],
-    report: null,
-    last_words: null,
     resume_note: input.predecessor?.note ?? null,
     predecessor_run_id: input.predecessor?.briefed === true ? input.predecessor.run.run_id : null,
-    was_reset: null,
-    revision: 1,
-    fence: 0,
-    created_at: at,
-    started_at: null,
-    alive_at: null,
-    progress_at: null,
-    waiting_until: null,
-    stopped_at: null,
-    archived_at: null,
-    reclaimed_at: null,
-    changed_at: at,
+    ...freshRun(at, cap),
   };
 }
 
