@@ -6,7 +6,7 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     exclude: ["test/agents/**", "node_modules/**"],
     testTimeout: 60_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 2,
   },

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Door, fileAppears, newProduct, type RunView, refusalOf } from "../support/product.ts";
+import { BIN, type Door, fileAppears, newProduct, type RunView, refusalOf } from "../support/product.ts";
 
 /** Every way in which a loop stops, each produced by a real run of the scripted agent, with what is allowed afterwards. */
 describe("stops", async () => {
@@ -174,6 +174,25 @@ describe("stops", async () => {
       { verify: ["test -f wanted"] },
     );
     expect(run).toMatchObject({ state: "done", iteration: 2 });
+  });
+
+  test("an engine that cannot report is done by a clean end, a closed plan and passing checks, and never without checks", async () => {
+    const script = join(product.box.dir, "mute.json");
+    writeFileSync(
+      script,
+      JSON.stringify({
+        mcp: false,
+        turns: [
+          [{ plan: [["write it", "in_progress"]] }],
+          [{ plan: [["write it", "completed"]] }, { edit: { path: "written", content: "1" } }],
+        ],
+      }),
+    );
+    const agent = product.agent("mute", [], { args: [BIN, "scripted-agent", "--script", script] });
+    const checked = await door.start({ repo, objective: "Write it", agent, verify: ["test -f written"] });
+    expect(await door.ended(checked.run_id)).toMatchObject({ state: "done", iteration: 2 });
+    const unchecked = await door.start({ repo, objective: "Write it", agent, max_iterations: 3 });
+    expect(await door.ended(unchecked.run_id)).toMatchObject({ state: "stopped", iteration: 3 });
   });
 
   test("run_stop ends the turn and everything that it started, and keeps the work", async () => {

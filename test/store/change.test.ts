@@ -107,7 +107,7 @@ for (const backend of backends) {
     });
 
     it("lets one run hold a working tree and names it to the next", async () => {
-      const tree = "/work/tree-held";
+      const tree = "/trees/tree-held";
       const first = await store.createRun({ ...aNewRun(), tree_hold: tree });
       const refused = await refusal(store.createRun({ ...aNewRun(), tree_hold: tree }));
       expect(refused.code).toBe("already_running");
@@ -128,7 +128,7 @@ for (const backend of backends) {
     });
 
     it("lets only one of several simultaneous starts have a working tree", async () => {
-      const starts = Array.from({ length: 5 }, () => store.createRun({ ...aNewRun(), tree_hold: "/work/contested" }));
+      const starts = Array.from({ length: 5 }, () => store.createRun({ ...aNewRun(), tree_hold: "/trees/contested" }));
       const results = await Promise.allSettled(starts);
       expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(1);
       for (const result of results) {
@@ -137,7 +137,7 @@ for (const backend of backends) {
     });
 
     it("treats the hold of a run that ended without giving it up as free, unless a door works on the tree", async () => {
-      const tree = "/work/left-behind";
+      const tree = "/trees/left-behind";
       const ended = await store.createRun({ ...aNewRun({ state: "stopped" }), tree_hold: tree });
       const lease = await store.leaseIdle(ended.run_id, "door", anIdentity());
       const refused = await refusal(store.createRun({ ...aNewRun(), tree_hold: tree }));

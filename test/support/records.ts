@@ -21,7 +21,7 @@ export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
     base_commit: "b".repeat(40),
     branch: "loopkeeper/abc",
     workspace_kind: "worktree",
-    workspace_path: `/work/${run_id}`,
+    workspace_path: `/trees/${run_id}`,
     agent: "scripted",
     model: null,
     mode: null,
