@@ -1,5 +1,5 @@
 import { now } from "../run/clock.ts";
-import { LeaseLostError, messageOf } from "../run/errors.ts";
+import { LeaseLostError, LoopkeeperError, messageOf } from "../run/errors.ts";
 import { iterationsLeft } from "../run/grant.ts";
 import type { RunRecord, StepRecord } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
@@ -37,7 +37,9 @@ async function claim(drive: Drive): Promise<void> {
   const next = transition(drive.run.state, drive.run.stop_reason, { type: "claim" });
   if (next === null) throw new LeaseLostError(`run ${drive.run.run_id} is ${drive.run.state}, not queued`);
   const at = now();
+  // With the revision that was claimed: the owner may have stopped the run between its claim and this.
   await drive.apply({
+    expected_revision: drive.run.revision,
     bump_revision: true,
     run: { state: next.state, stop_reason: null, started_at: drive.run.started_at ?? at, alive_at: at, waiting_until: null },
     events: [{ type: "run_claimed", at, data: { worker: drive.ctx.worker_id, fence: drive.fence } }],
@@ -130,6 +132,10 @@ async function endStep(
 async function settle(drive: Drive, error: unknown, step: StepRecord | null, attempt: Attempt | null): Promise<void> {
   const { ctx, run } = drive;
   try {
+    if (error instanceof LoopkeeperError && error.code === "revision_conflict") {
+      ctx.log("info", "the run moved before it was begun", { run_id: run.run_id });
+      return;
+    }
     if (error instanceof LeaseLostError || drive.breakOff?.kind === "lease_lost") {
       ctx.log("warn", "the lease was lost; the engine is ended and nothing more is written", { run_id: run.run_id });
       if (attempt !== null) await attempt.engine.stop();
@@ -137,6 +143,10 @@ async function settle(drive: Drive, error: unknown, step: StepRecord | null, att
     }
     if (error instanceof StopRun) {
       await stopRun(drive, { stop: error.stop, ceiling: error.ceiling, step, attempt });
+      return;
+    }
+    if (error instanceof LoopkeeperError && error.code === "store_unavailable") {
+      await stopRun(drive, { stop: loopStop("storage", error.message), ceiling: null, step, attempt });
       return;
     }
     ctx.log("error", "driving the run failed", {

@@ -29,10 +29,7 @@ export function reopenChange(
   const { run, steps, attempts } = facts;
   const next = transition(run.state, run.stop_reason, { type: "resume" });
   if (next === null) return null;
-  const reopened = steps.filter(
-    (step) =>
-      step.state === "stopped" || (run.stop_reason === "failed" && (step.state === "failed" || step.state === "unreachable")),
-  );
+  const reopened = reopenedSteps(run, steps);
   const opened = reopened.filter((step) => step.attempt > 0).map((step) => newAttempt(step, attempts, run, input));
   const event: NewRunEvent = {
     type: "run_resumed",
@@ -82,6 +79,20 @@ export function reopenChange(
     ],
     tree_hold: run.workspace_path,
   };
+}
+
+/** What the stop ended, and after a failed run the failed and unreachable steps. */
+function reopenedSteps(run: RunRecord, steps: readonly StepRecord[]): readonly StepRecord[] {
+  const failed = run.stop_reason === "failed";
+  return steps.filter(
+    (step) => step.state === "stopped" || (failed && (step.state === "failed" || step.state === "unreachable")),
+  );
+}
+
+/** The step that goes on first: one that is reopened, else the next that was never begun; null when there is none. */
+export function stepToContinue(run: RunRecord, steps: readonly StepRecord[]): StepRecord | null {
+  const open = [...reopenedSteps(run, steps), ...steps.filter((step) => step.state === "pending")];
+  return open.toSorted((a, b) => a.position - b.position).find((step) => step.state !== "unreachable") ?? null;
 }
 
 function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: RunRecord, input: Reopening): AttemptRecord {

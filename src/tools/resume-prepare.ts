@@ -4,6 +4,7 @@ import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
+import { stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
@@ -20,7 +21,7 @@ export interface ResumeWish {
 export interface Prepared {
   readonly attempts: readonly AttemptRecord[];
   readonly step: string | null;
-  /** Number of the attempt that will be opened; 0 when the run had not begun any. */
+  /** Number of the attempt that goes on. */
   readonly attempt: number;
   readonly session: string | null;
   readonly note: string;
@@ -44,15 +45,16 @@ export async function prepareResume(
   const drift = await driftSinceStop(ctx, place === null ? run : { ...run, ...place }, stop, ctx.settings.fetch_remote);
   checkDrift(run, drift, args);
   const attempts = await ctx.store.attempts(run.run_id);
-  const last = attempts.at(-1) ?? null;
+  const step = stepToContinue(run, facts.steps);
   const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
   const [acts, iterations] = await Promise.all([ctx.store.acts(run.run_id, 50), ctx.store.iterations(run.run_id, 1)]);
   const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false };
-  const session = last?.engine_session ?? null;
+  const session =
+    attempts.findLast((attempt) => attempt.step === step?.step && attempt.engine_session !== null)?.engine_session ?? null;
   return {
     attempts,
-    step: last?.step ?? null,
-    attempt: last === null ? 0 : last.attempt + 1,
+    step: step?.step ?? null,
+    attempt: (step?.attempt ?? 0) + 1,
     session,
     note:
       from === "stop" && session !== null

@@ -6,7 +6,14 @@ import { safetyRecord } from "../resume/restore.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
-import { budgetSchema, type InstructionRecord, isLive, type RunRecord, type RunSettings } from "../run/run.ts";
+import {
+  type AttemptRecord,
+  budgetSchema,
+  type InstructionRecord,
+  isLive,
+  type RunRecord,
+  type RunSettings,
+} from "../run/run.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
@@ -333,7 +340,7 @@ async function waitForEngine(
   const { ctx } = call;
   const started = monotonicMs();
   let run = resumed.run;
-  let attempt = prepared.attempt === 0 ? null : await presentAttempt(ctx, run, prepared.step);
+  let attempt = await openedAttempt(ctx, run, prepared);
   while (
     monotonicMs() - started < ENGINE_WAIT_MS &&
     !ctx.caller.signal.aborted &&
@@ -342,7 +349,7 @@ async function waitForEngine(
   ) {
     await sleep(POLL_MS, ctx.caller.signal);
     run = await findRun(ctx, run.run_id);
-    attempt = await presentAttempt(ctx, run, prepared.step);
+    attempt = await openedAttempt(ctx, run, prepared);
   }
   const context =
     attempt?.context === "native"
@@ -370,7 +377,7 @@ function restoreOf(own: Record<string, unknown>): z.output<typeof restoreSchema>
   return parsed.success ? parsed.data.resumed.restore : null;
 }
 
-async function presentAttempt(ctx: ToolContext, run: RunRecord, step: string | null) {
+async function openedAttempt(ctx: ToolContext, run: RunRecord, prepared: Prepared): Promise<AttemptRecord | null> {
   const attempts = await ctx.store.attempts(run.run_id);
-  return attempts.findLast((attempt) => step === null || attempt.step === step) ?? null;
+  return attempts.find((attempt) => attempt.step === prepared.step && attempt.attempt === prepared.attempt) ?? null;
 }

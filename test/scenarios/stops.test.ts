@@ -259,6 +259,29 @@ describe("stops", async () => {
     });
   });
 
+  test("a ceiling between two steps stops the run, and its resume begins the next step", async () => {
+    const turns = [
+      { when: "THIS STEP (one", do: [{ report: { completed: ["one"], intended: [], verdict: "done" } }] },
+      { when: "THIS STEP (two", do: [{ report: { completed: ["two"], intended: [], verdict: "done" } }] },
+    ];
+    const steps = [
+      { step: "one", objective: "first" },
+      { step: "two", objective: "second", needs: ["one"] },
+    ];
+    const run = await stopOf("between", turns, { steps, max_iterations: 1 });
+    expect(run).toMatchObject({
+      stop_reason: "max_iterations",
+      iteration: 1,
+      steps: [
+        { step: "one", state: "succeeded" },
+        { step: "two", state: "pending" },
+      ],
+    });
+    const resumed = await door.call("run_resume", { run_id: run.run_id, add_iterations: 1 });
+    expect(resumed.resumed).toMatchObject({ attempt: 1, context: "handoff", why_handoff: "the step had no engine session yet" });
+    expect(await door.ended(run.run_id)).toMatchObject({ state: "done", iteration: 2 });
+  });
+
   test("a step's own ceiling stops the run, and a grant raises that step's share", async () => {
     const steps = [{ step: "only", objective: "two turns", max_iterations: 1 }];
     const run = await stopOf(
