@@ -48,7 +48,7 @@ export async function planRunRestore(
     );
   }
   const owned = await loadOwned(deps.store, run.run_id);
-  const paths = await ownedPaths(deps, repo, target.tree, owned);
+  const paths = await ownedPaths(deps, repo, target.tree, owned, overwrite === "all");
   const head = await headMove(deps, run, repo, target);
   const plan = await deps.checkpoints.planRestore(repo, {
     run_id: run.run_id,
@@ -71,13 +71,14 @@ async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
   return deps.checkpoints.discover(run.workspace_path);
 }
 
-async function ownedPaths(deps: Deps, repo: Repository, tree: string, owned: Owned): Promise<readonly OwnedPath[]> {
+/** The run's paths with what the target holds. One that the run itself left as the target has it needs nothing, unless all of them are to be so again. */
+async function ownedPaths(deps: Deps, repo: Repository, tree: string, owned: Owned, all: boolean): Promise<readonly OwnedPath[]> {
   const names = [...owned.keys()];
   const contents = await deps.checkpoints.contentAt(repo, tree, names);
   return names.flatMap((path, index) => {
     const entry = owned.get(path);
     const target = contents[index] ?? null;
-    if (entry === undefined || sameContent(entry.last, target)) return [];
+    if (entry === undefined || (sameContent(entry.last, target) && !all)) return [];
     // A path that is not the run's alone counts as left at the target: whatever is there now is then somebody else's, a conflict.
     return [{ path, target, last: entry.foreign || !entry.attributed ? target : entry.last }];
   });
