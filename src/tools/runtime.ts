@@ -30,22 +30,31 @@ export function lazyCalls(options: {
 }): { readonly call: CallTool; readonly read: ReadResource; close(): Promise<void> } {
   let connecting: Promise<ToolRuntime> | null = null;
 
+  /** A failed connection is forgotten, so that the next call tries anew; one that stands is kept whatever a call meets. */
+  async function connected(): Promise<ToolRuntime> {
+    connecting ??= options.connect();
+    const attempt = connecting;
+    try {
+      return await attempt;
+    } catch (error) {
+      if (connecting === attempt) connecting = null;
+      throw error;
+    }
+  }
+
   async function call(tool: Tool, rawArgs: unknown, caller: Caller): Promise<CallResult> {
     try {
-      connecting ??= options.connect();
-      const runtime = await connecting;
+      const ctx = (await connected()).contextFor(caller);
       const { callTool } = await import("./call.ts");
-      return await callTool(tool, rawArgs, runtime.contextFor(caller), options.onDefect);
+      return await callTool(tool, rawArgs, ctx, options.onDefect);
     } catch (error) {
-      connecting = null;
       return failedToConnect(error, options.onDefect);
     }
   }
 
   async function read(resource: RunResource, variables: Readonly<Record<string, string>>, caller: Caller): Promise<string> {
     try {
-      connecting ??= options.connect();
-      return await resource.read((await connecting).contextFor(caller), variables);
+      return await resource.read((await connected()).contextFor(caller), variables);
     } catch (error) {
       if (error instanceof LoopkeeperError) throw error;
       options.onDefect(error);
@@ -69,6 +78,6 @@ function failedToConnect(error: unknown, onDefect: (error: unknown) => void): Ca
   return {
     ok: false,
     code: "internal",
-    text: "internal: Loopkeeper could not get ready for this call; nothing was changed. The log has the details; try again, or run `loopkeeper doctor`.",
+    text: "internal: Loopkeeper could not get ready for this call; nothing was changed. The log has the details; try again.",
   };
 }
