@@ -11,7 +11,7 @@ describe("stops", async () => {
 
   beforeAll(async () => {
     repo = product.box.repo("stops");
-    product.configure({ silence_s: 3 });
+    product.configure({ silence_s: 6 });
     door = await product.connect();
   });
 
