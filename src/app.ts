@@ -105,7 +105,6 @@ function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolConte
       fetch_remote: config.fetch_remote,
       config_path: config.config_path,
       workspaces: join(config.home, "workspaces"),
-      program: "loopkeeper",
     },
     cwd: config.cwd,
     inside_run: config.inside_run,

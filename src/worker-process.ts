@@ -38,7 +38,6 @@ function loopContext(parts: Parts, identity: LoopContext["identity"]): LoopConte
       max_live_runs: config.max_live_runs,
       worker_idle_ms: config.worker_idle_minutes * 60_000,
       fetch_remote: config.fetch_remote,
-      note_lookback_hours: config.note_lookback_hours,
     },
     worker_id: `worker-${newToken().slice(0, 12)}`,
     identity,

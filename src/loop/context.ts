@@ -6,7 +6,6 @@ export interface LoopSettings {
   readonly max_live_runs: number;
   readonly worker_idle_ms: number;
   readonly fetch_remote: boolean;
-  readonly note_lookback_hours: number;
 }
 
 /** Everything that driving runs needs; constructed in one place, passed down unchanged. */

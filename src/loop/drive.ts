@@ -1,7 +1,8 @@
 import type { Repository } from "../checkpoint/checkpoint.ts";
-import type { ClassifiedStop } from "../engine/engine.ts";
+import type { ClassifiedStop, CommandResult } from "../engine/engine.ts";
 import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LeaseLostError, messageOf } from "../run/errors.ts";
+import { newToken } from "../run/id.ts";
 import type { RunRecord, StepRecord } from "../run/run.ts";
 import type { RunChange } from "../store/store.ts";
 import type { LoopContext } from "./context.ts";
@@ -99,6 +100,18 @@ export class Drive {
     this.run = await this.ctx.store.apply({ ...change, run_id: this.run.run_id, fence: this.fence, at: now() });
     if (change.steps !== undefined) this.steps = await this.ctx.store.steps(this.run.run_id);
     return this.run;
+  }
+
+  /** Runs one of the owner's commands (setup, check) in the workspace; a break-off ends it. */
+  runCommand(command: string): Promise<CommandResult> {
+    return this.ctx.engines.runCommand({
+      command,
+      cwd: this.repo.top,
+      run_id: this.run.run_id,
+      nonce: newToken(),
+      timeout_s: this.run.settings.command_timeout_s,
+      signal: this.signal,
+    });
   }
 
   /** Breaks off with a reason; only the first one counts, but a lost lease overrides it since nothing may be written then. */

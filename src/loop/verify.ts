@@ -1,5 +1,4 @@
 import { now } from "../run/clock.ts";
-import { newToken } from "../run/id.ts";
 import type { StepRecord, VerifyRecord } from "../run/run.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Drive } from "./drive.ts";
@@ -14,14 +13,7 @@ export async function runVerify(
   const results: VerifyRecord[] = [];
   for (const command of step.verify) {
     if (drive.signal.aborted) break;
-    const result = await drive.ctx.engines.runCommand({
-      command,
-      cwd: drive.repo.top,
-      run_id: drive.run.run_id,
-      nonce: newToken(),
-      timeout_s: drive.run.settings.command_timeout_s,
-      signal: drive.signal,
-    });
+    const result = await drive.runCommand(command);
     const tail = result.timed_out ? `${result.tail}\n(killed after ${drive.run.settings.command_timeout_s} s)` : result.tail;
     const at = now();
     results.push({ step: step.step, command, exit_code: result.exit_code, iteration, at, tail: tail.slice(-2_000) });

@@ -2,7 +2,7 @@ import { copyFile, lstat, mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
-import { newCheckpointId, newToken } from "../run/id.ts";
+import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord } from "../run/run.ts";
 import { type Drive, loopStop, StopRun } from "./drive.ts";
 
@@ -66,14 +66,7 @@ async function furnish(drive: Drive): Promise<void> {
   if (drive.run.iteration === 0) await layBaseRun(drive);
   for (const path of drive.run.settings.copy_ignored) await copyIgnored(drive, path);
   for (const command of drive.run.settings.setup) {
-    const result = await drive.ctx.engines.runCommand({
-      command,
-      cwd: drive.repo.top,
-      run_id: drive.run.run_id,
-      nonce: newToken(),
-      timeout_s: drive.run.settings.command_timeout_s,
-      signal: drive.signal,
-    });
+    const result = await drive.runCommand(command);
     drive.journal.add({
       who: "loop",
       kind: "engine",

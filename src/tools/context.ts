@@ -20,8 +20,6 @@ export interface ToolSettings {
   readonly config_path: string | null;
   /** Folder that holds the worktrees of runs. */
   readonly workspaces: string;
-  /** How a person starts this program, for hints in answers. */
-  readonly program: string;
 }
 
 /** Everything a tool may use. Only what tools really call is here. */
