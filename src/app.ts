@@ -113,8 +113,11 @@ function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolConte
   };
 }
 
-/** How long a worker that was launched may take to sign in, on a busy machine, before another one is launched. */
-const SIGN_IN_MS = 20_000;
+/**
+ * How long a worker that was launched may take to sign in before another one is launched. A second one only leaves again, while
+ * one that died on its way must be replaced soon enough for its runs to be noticed within 20 s.
+ */
+const SIGN_IN_MS = 10_000;
 
 /** Starts a worker process when none of this host is alive. */
 class WorkerWaker {
@@ -126,8 +129,9 @@ class WorkerWaker {
   }
 
   async wake(): Promise<void> {
+    if (await this.#anyAlive()) return;
     // A worker that was just launched needs a moment to sign in; launching a second one meanwhile would be for nothing.
-    if (monotonicMs() - this.#launchedMs < SIGN_IN_MS || (await this.#anyAlive())) return;
+    if (monotonicMs() - this.#launchedMs < SIGN_IN_MS) return;
     this.#launchedMs = monotonicMs();
     const { config } = this.#parts;
     launchDetached({
@@ -161,6 +165,8 @@ class WorkerWaker {
         return true;
       }
       await store.removeWorker(worker.worker_id);
+      // It may be the one that was launched just now: it signed in and died, so nothing is to be waited for.
+      this.#launchedMs = Number.NEGATIVE_INFINITY;
     }
     return false;
   }

@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { BIN, type Door, fileAppears, newProduct, type RunView, refusalOf } from "../support/product.ts";
 
-/** Every way in which a loop stops, each produced by a real run of the scripted agent, with what is allowed afterwards. */
-describe("stops", async () => {
+/**
+ * Every way in which a loop stops, each produced by a real run of the scripted agent, with what is allowed afterwards. The
+ * runs go side by side: each spends most of its time waiting for processes.
+ */
+describe.concurrent("stops", async () => {
   const product = await newProduct();
   let door: Door;
   let repo: string;
@@ -217,29 +220,6 @@ describe("stops", async () => {
     expect(explanation?.uncommitted.files.map((file) => file.path)).toContain("kept");
   });
 
-  test("a worker that is killed leaves its run interrupted with what was recorded", async () => {
-    const { run_id, workspace } = await door.start({
-      repo,
-      objective: "Lose the driver",
-      agent: product.agent("lost", [
-        [{ say: "first words" }, { edit: { path: "half", content: "half" } }, { run: "touch started; sleep 300" }],
-        [{ report: { completed: [], intended: [], verdict: "done" } }],
-      ]),
-    });
-    await fileAppears(join(workspace.path, "started"));
-    await product.killWorker();
-    expect(await door.ended(run_id)).toMatchObject({ stop_reason: "interrupted", iteration: 0, resumable: true });
-    const { explanation } = await door.call("run_explain_stop", { run_id });
-    expect(explanation).toMatchObject({
-      cause: { source: "recovery" },
-      spans: [{ ended_by: "interrupted", unfinished: true }],
-      uncommitted: { files: expect.arrayContaining([expect.objectContaining({ path: "half", owner: "this_run" })]) },
-    });
-    expect(product.processesWith(`LOOPKEEPER_RUN_ID=${run_id}`)).toEqual([]);
-    expect((await door.call("run_resume", { run_id })).resumed).toMatchObject({ context: "native" });
-    expect(await door.ended(run_id)).toMatchObject({ state: "done" });
-  });
-
   test("steps run in the order of their needs; what needs a failed step is unreachable, the rest goes on", async () => {
     const turns = [
       { when: "THIS STEP (bad", do: [{ report: { completed: [], intended: [], verdict: "blocked", summary: "cannot" } }] },
@@ -297,5 +277,33 @@ describe("stops", async () => {
     });
     await door.call("run_grant_iterations", { run_id: run.run_id, iterations: 1 });
     expect(await door.ended(run.run_id)).toMatchObject({ state: "done", max_iterations: 7 });
+  });
+});
+
+describe("a driver that is lost", async () => {
+  const product = await newProduct();
+
+  test("a worker that is killed leaves its run interrupted with what was recorded", async () => {
+    const door = await product.connect();
+    const { run_id, workspace } = await door.start({
+      repo: product.box.repo("lost"),
+      objective: "Lose the driver",
+      agent: product.agent("lost", [
+        [{ say: "first words" }, { edit: { path: "half", content: "half" } }, { run: "touch started; sleep 300" }],
+        [{ report: { completed: [], intended: [], verdict: "done" } }],
+      ]),
+    });
+    await fileAppears(join(workspace.path, "started"));
+    await product.killWorker();
+    expect(await door.ended(run_id)).toMatchObject({ stop_reason: "interrupted", iteration: 0, resumable: true });
+    const { explanation } = await door.call("run_explain_stop", { run_id });
+    expect(explanation).toMatchObject({
+      cause: { source: "recovery" },
+      spans: [{ ended_by: "interrupted", unfinished: true }],
+      uncommitted: { files: expect.arrayContaining([expect.objectContaining({ path: "half", owner: "this_run" })]) },
+    });
+    expect(product.processesWith(`LOOPKEEPER_RUN_ID=${run_id}`)).toEqual([]);
+    expect((await door.call("run_resume", { run_id })).resumed).toMatchObject({ context: "native" });
+    expect(await door.ended(run_id)).toMatchObject({ state: "done" });
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -143,7 +143,11 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
   const config = join(box.dir, "config.json");
   const agents: Record<string, unknown> = {};
   let fields: Record<string, unknown> = { fetch_remote: false };
-  const save = (): void => writeFileSync(config, JSON.stringify({ ...fields, agents }));
+  // Renamed into place: a worker of a story that runs beside this one may read it at any moment.
+  const save = (): void => {
+    writeFileSync(`${config}.new`, JSON.stringify({ ...fields, agents }));
+    renameSync(`${config}.new`, config);
+  };
   save();
   const env = {
     ...box.env,
