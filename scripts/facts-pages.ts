@@ -1,4 +1,5 @@
 import { EXIT_CODES } from "../src/cli/exit-code.ts";
+import { REFUSALS, WISHES } from "../src/resume/refusals.ts";
 import { ERROR_CODES } from "../src/run/errors.ts";
 import { STOP_REASONS, stopReasonRow } from "../src/run/stop-reason.ts";
 import { code, GENERATED, page, table } from "./markdown.ts";
@@ -27,6 +28,16 @@ export function stopReasonsPage(): string {
     GENERATED,
     "Why a run stopped. The set is closed. `{n}` and `{max}` stand for the finished and the allowed iterations.",
     table(["reason", "class", "a new run is briefed", "`run_resume` wants", "resumes from", "a person must", "sentence"], rows),
+    "## What a run's state refuses",
+    "Whatever the arguments; the first row that applies is the answer, and its word begins the text of the error. Everything else is allowed once what a resume wants is given.",
+    table(
+      ["a run that", "refuses", "as"],
+      REFUSALS.map((row) => [
+        row.when,
+        row.refuses.map((wish) => code(WISHES[wish])).join(", "),
+        code(row.code === "not_allowed" ? `not_allowed: ${row.word}` : row.code),
+      ]),
+    ),
   ]);
 }
 

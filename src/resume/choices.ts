@@ -1,15 +1,7 @@
 import { iterationsLeft } from "../run/grant.ts";
 import type { ResumeNeed } from "../run/stop-reason.ts";
-import {
-  beforeReset,
-  defaultFrom,
-  type GateFacts,
-  grantRefusal,
-  type Refusal,
-  resetRefusal,
-  resumeNeeds,
-  resumeRefusal,
-} from "./gate.ts";
+import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "./gate.ts";
+import { type Refusal, refusalOf } from "./refusals.ts";
 
 /** One thing that the owner may do now, with literal arguments. */
 export interface Choice {
@@ -72,7 +64,7 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
 }
 
 function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
-  const refused = resumeRefusal(facts.run);
+  const refused = refusalOf("resume", facts.run);
   if (refused !== null) return [refusedChoice("resume", "Resume", "run_resume", { run_id: facts.run.run_id }, refused)];
   const from = defaultFrom(facts);
   const other = from === "stop" ? "entry" : "stop";
@@ -136,7 +128,7 @@ function resumeChoice(
 }
 
 function grantChoices(facts: GateFacts): Choice[] {
-  const refused = grantRefusal(facts.run);
+  const refused = refusalOf("grant", facts.run);
   if (refused !== null)
     return [refusedChoice("grant", "Grant iterations", "run_grant_iterations", { run_id: facts.run.run_id }, refused)];
   const continues = facts.run.stop_reason === "max_iterations";
@@ -161,7 +153,7 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
   const label = restart ? "Reset to the start and start anew" : "Reset to the start";
   const args = restart ? { run_id: facts.run.run_id, restart: true } : { run_id: facts.run.run_id };
   const refused =
-    resetRefusal(facts.run) ??
+    refusalOf("reset", facts.run) ??
     (facts.run.was_reset === null
       ? null
       : { code: "not_allowed" as const, word: "was_reset", message: "it already is reset to its start." });

@@ -1,4 +1,4 @@
-import type { Refusal } from "../resume/gate.ts";
+import type { Refusal } from "../resume/refusals.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
 

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { choices } from "../resume/choices.ts";
 import { explain, loadStop } from "../resume/explain.ts";
+import { refusalOf } from "../resume/refusals.ts";
 import { epochMs } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { CHECKPOINT_KINDS, isLive, STOP_SOURCES } from "../run/run.ts";
+import { CHECKPOINT_KINDS, STOP_SOURCES } from "../run/run.ts";
 import { defineTool } from "./define-tool.ts";
+import { refuseIf } from "./guards.ts";
 import { common, findRun } from "./present.ts";
 import { choiceSchema, commonShape, runIdArgument, stopReasonSchema, verifySchema } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
@@ -106,11 +108,7 @@ export const runExplainStop = defineTool({
   output: z.object({ ...commonShape, explanation: explanationSchema, choices: z.array(choiceSchema) }),
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
-    if (isLive(run.state))
-      throw new LoopkeeperError(
-        "not_allowed",
-        `live: run ${run.run_id} is ${run.state} and has not stopped. See run_status, or wait with run_wait.`,
-      );
+    refuseIf(refusalOf("explain", run));
     if (run.stop === null)
       throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
     const snapshot = await loadStop(ctx, run, run.stop, { remote: ctx.settings.fetch_remote });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { driftSinceStop } from "../resume/drift-since.ts";
-import { type GateFacts, grantRefusal, resumeRefusal } from "../resume/gate.ts";
+import type { GateFacts } from "../resume/gate.ts";
+import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange, shareAfterGrant } from "../resume/reopen.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -52,7 +53,7 @@ async function grant(args: z.output<typeof input>, call: Call): Promise<z.output
   const { ctx } = call;
   for (let tries = 0; ; tries += 1) {
     const run = await findRun(ctx, args.run_id);
-    refuseIf(grantRefusal(run));
+    refuseIf(refusalOf("grant", run));
     checkRevision(run, args.expected_revision);
     try {
       return await grantOnce(args, call, await gateFacts(ctx, run));
@@ -110,7 +111,7 @@ async function whyNotContinued(args: z.output<typeof input>, ctx: ToolContext, r
   if (args.continue === false) return "continue was false; run_resume continues it";
   if (run.stop_reason !== "max_iterations")
     return `it stopped as ${run.stop_reason ?? "unknown"}, not for lack of iterations; run_resume continues it`;
-  const refused = resumeRefusal(run);
+  const refused = refusalOf("resume", run);
   if (refused !== null) return `${refused.word}: ${refused.message}`;
   const drift = run.stop === null ? null : await driftSinceStop(ctx, run, run.stop, ctx.settings.fetch_remote);
   if (drift?.branch.merged != null || drift?.branch.remote?.deleted === true)

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { resetConsequences } from "../resume/consequences.ts";
-import { resetRefusal } from "../resume/gate.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned } from "../resume/ownership.ts";
+import { refusalOf } from "../resume/refusals.ts";
 import { applyRunRestore, planRunRestore, type RunRestore, safetyRecord } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -71,7 +71,7 @@ export const runReset = defineTool({
   output,
   handle: async (args, call) => {
     const run = await findRun(call.ctx, args.run_id);
-    refuseIf(resetRefusal(run));
+    refuseIf(refusalOf("reset", run));
     checkRevision(run, args.expected_revision);
     return args.confirm_token === undefined ? preview(args, call.ctx, run, null) : confirm(args, args.confirm_token, call, run);
   },

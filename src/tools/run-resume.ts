@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { beforeReset, defaultFrom, type GateFacts, resumeNeeds, resumeRefusal } from "../resume/gate.ts";
+import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "../resume/gate.ts";
 import { permissionAnswerText } from "../resume/permission-answer.ts";
+import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
 import { safetyRecord } from "../resume/restore.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
@@ -100,8 +101,7 @@ type Answer = z.output<typeof output>;
 export const runResume = defineTool({
   name: "run_resume",
   title: "Resume a stopped run",
-  description:
-    "Continue a stopped run with its own context and files. Give what stop.needs lists: instructions (your orders or answer), permission, add_iterations (added, not a total), a higher budget; updates are facts such as ticket text. from: stop keeps the work; from: entry takes the step back to its start (default after failed). Before resets_at say at: reset or at: now. A lost reply does not undo it: repeat with the same request_id, or look at run_status. A done run needs coding_loop_start.",
+  description: `Continue a stopped run with its own context and files. Give what stop.needs lists: instructions (your orders or answer), permission, add_iterations (added, not a total), a higher budget; updates are facts such as ticket text. from: stop keeps the work; from: entry takes the step back to its start (default after failed). Before resets_at say at: reset or at: now. A lost reply does not undo it: repeat with the same request_id, or look at run_status. ${refusedWhen("resume")}`,
   effect: "write",
   idempotent: false,
   openWorld: true,
@@ -128,7 +128,7 @@ export const runResume = defineTool({
 async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
   const { ctx } = call;
   const run = await findRun(ctx, args.run_id);
-  refuseIf(resumeRefusal(run));
+  refuseIf(refusalOf("resume", run));
   checkRevision(run, args.expected_revision);
   const facts = await gateFacts(ctx, run);
   const from = args.from ?? defaultFrom(facts);
@@ -324,7 +324,7 @@ async function reopen(
     return { run: resumed, own };
   } catch (error) {
     if (error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined)
-      refuseIf(resumeRefusal(await findRun(ctx, run.run_id)));
+      refuseIf(refusalOf("resume", await findRun(ctx, run.run_id)));
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { stopRefusal } from "../resume/gate.ts";
+import { refusalOf } from "../resume/refusals.ts";
 import { now } from "../run/clock.ts";
-import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord, StopRecord } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import type { RunChange } from "../store/store.ts";
 import { defineTool } from "./define-tool.ts";
+import { checkRevision, refuseIf } from "./guards.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
@@ -31,14 +31,8 @@ export const runStop = defineTool({
   output: z.object(commonShape),
   handle: async (args, { ctx, request }) => {
     const run = await findRun(ctx, args.run_id);
-    if (args.expected_revision !== undefined && args.expected_revision !== run.revision) {
-      throw new LoopkeeperError(
-        "revision_conflict",
-        `run ${run.run_id} is at revision ${run.revision}, not ${args.expected_revision}. Look at run_status, then call again.`,
-      );
-    }
-    const refused = stopRefusal(run);
-    if (refused !== null) throw new LoopkeeperError(refused.code, `${refused.word}: ${refused.message}`);
+    checkRevision(run, args.expected_revision);
+    refuseIf(refusalOf("stop", run));
     const change = stopChange(run, { mode: args.mode ?? "now", why: args.why ?? null });
     const stopped = await ctx.store.apply({
       ...change,

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { choices, nextActions } from "../../src/resume/choices.ts";
-import {
-  defaultFrom,
-  grantRefusal,
-  isResumable,
-  resetRefusal,
-  resumeNeeds,
-  resumeRefusal,
-  stopRefusal,
-} from "../../src/resume/gate.ts";
+import { defaultFrom, isResumable, resumeNeeds } from "../../src/resume/gate.ts";
+import { refusalOf } from "../../src/resume/refusals.ts";
 import { RUN_STATES, type RunRecord } from "../../src/run/run.ts";
 import { STOP_REASONS, stopReasonRow } from "../../src/run/stop-reason.ts";
 import { aRun, aStep, aStop } from "../support/records.ts";
@@ -55,10 +48,10 @@ describe("the gate", () => {
     test(`${name}: what is offered is allowed, what is not is refused with a reason`, () => {
       const list = choices(factsOf(run), NOW);
       const offered = (action: string): boolean => list.some((choice) => choice.action === action && choice.allowed);
-      expect(offered("resume")).toBe(resumeRefusal(run) === null);
+      expect(offered("resume")).toBe(refusalOf("resume", run) === null);
       expect(offered("resume")).toBe(isResumable(run));
-      expect(offered("grant")).toBe(grantRefusal(run) === null);
-      expect(offered("reset")).toBe(resetRefusal(run) === null && run.was_reset === null);
+      expect(offered("grant")).toBe(refusalOf("grant", run) === null);
+      expect(offered("reset")).toBe(refusalOf("reset", run) === null && run.was_reset === null);
       for (const choice of list) if (!choice.allowed) expect(choice.why).toMatch(/^[a-z_]+: .{10}/u);
       expect(list.filter((choice) => choice.recommended).every((choice) => choice.allowed)).toBe(true);
       expect(list.filter((choice) => choice.recommended).length).toBeLessThanOrEqual(1);
@@ -69,9 +62,9 @@ describe("the gate", () => {
     for (const { run } of everyRun()) {
       for (const action of nextActions(factsOf(run), NOW)) {
         expect(action.args).not.toHaveProperty("confirm_token");
-        if (action.tool === "run_resume") expect(resumeRefusal(run)).toBeNull();
-        if (action.tool === "run_grant_iterations") expect(grantRefusal(run)).toBeNull();
-        if (action.tool === "run_stop") expect(stopRefusal(run)).toBeNull();
+        if (action.tool === "run_resume") expect(refusalOf("resume", run)).toBeNull();
+        if (action.tool === "run_grant_iterations") expect(refusalOf("grant", run)).toBeNull();
+        if (action.tool === "run_stop") expect(refusalOf("stop", run)).toBeNull();
       }
     }
   });
