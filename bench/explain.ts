@@ -77,7 +77,7 @@ async function ready(store: Store, run: RunRecord): Promise<unknown> {
     store.acts(id, 50),
     store.iterations(id, 1),
   ]);
-  const needs = resumeNeeds({ run, steps, undelivered }, "stop");
+  const needs = resumeNeeds({ run, steps, attempts, undelivered }, "stop");
   const note = handoffNote(
     { run, stop: run.stop, steps, acts, drift: null, unfinished: iterations[0]?.finished === false },
     "measured",

@@ -1,6 +1,6 @@
 import { iterationsLeft } from "../run/grant.ts";
 import type { ResumeNeed } from "../run/stop-reason.ts";
-import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "./gate.ts";
+import { beforeReset, defaultFrom, type GateFacts, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 
 /** One thing that the owner may do now, with literal arguments. */
@@ -30,6 +30,7 @@ export function choices(facts: GateFacts, nowMs: number, freshBase = false): rea
     ...grantChoices(facts),
     resetChoice(facts, false),
     resetChoice(facts, true),
+    ...bringBackChoice(facts),
     startNew(facts, freshBase),
   ];
   // One recommendation at most: the first allowed one in this order of merit.
@@ -152,11 +153,7 @@ function grantChoices(facts: GateFacts): Choice[] {
 function resetChoice(facts: GateFacts, restart: boolean): Choice {
   const label = restart ? "Reset to the start and start anew" : "Reset to the start";
   const args = restart ? { run_id: facts.run.run_id, restart: true } : { run_id: facts.run.run_id };
-  const refused =
-    refusalOf("reset", facts.run) ??
-    (facts.run.was_reset === null
-      ? null
-      : { code: "not_allowed" as const, word: "was_reset", message: "it already is reset to its start." });
+  const refused = resetToStartRefusal(facts);
   if (refused !== null) return refusedChoice("reset", label, "run_reset", args, refused);
   return {
     action: "reset",
@@ -173,13 +170,32 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
   };
 }
 
+/** After a reset to the start, the way back: the safety checkpoint that holds what the reset removed. */
+function bringBackChoice(facts: GateFacts): Choice[] {
+  const { was_reset: safety } = facts.run;
+  if (safety === null || refusalOf("reset", facts.run) !== null) return [];
+  return [
+    {
+      action: "reset",
+      label: "Bring the work back",
+      tool: "run_reset",
+      args: withRevision(facts, { to: safety }),
+      needs: [],
+      allowed: true,
+      recommended: false,
+      destructive: true,
+      why: "undoes the reset from its safety checkpoint; shows the consequences first",
+    },
+  ];
+}
+
 function startNew(facts: GateFacts, freshBase: boolean): Choice {
   const { run } = facts;
   return {
     action: "start_new",
     label: freshBase ? "Start a new run on a fresh base" : "Start a new run",
     tool: "coding_loop_start",
-    args: { repo: run.repo_path },
+    args: { repo: run.repo_path, agent: run.agent },
     needs: ["objective"],
     allowed: true,
     recommended: run.state === "done" || run.was_reset !== null,

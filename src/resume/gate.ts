@@ -1,15 +1,41 @@
 import { msOf } from "../run/clock.ts";
 import { iterationsLeft } from "../run/grant.ts";
-import type { InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
+import type { AttemptRecord, InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
 import { type ResumeNeed, stopReasonRow } from "../run/stop-reason.ts";
-import { refusalOf } from "./refusals.ts";
+import { type Refusal, refusalOf } from "./refusals.ts";
 
 /** What a resume needs and where it starts. What a run's state refuses altogether is the table of refusals.ts. */
 
 export interface GateFacts {
   readonly run: RunRecord;
   readonly steps: readonly StepRecord[];
+  /** Oldest first. */
+  readonly attempts: readonly Pick<AttemptRecord, "entry_checkpoint">[];
   readonly undelivered: readonly InstructionRecord[];
+}
+
+/** The run's very start: the checkpoint that a reset goes back to by default; null when it was stopped before it began. */
+export function startCheckpoint(attempts: GateFacts["attempts"]): string | null {
+  return attempts[0]?.entry_checkpoint ?? null;
+}
+
+/** Why this run cannot be taken back to its start; null when it can. */
+export function resetToStartRefusal(facts: Pick<GateFacts, "run" | "attempts">): Refusal | null {
+  const { run } = facts;
+  const refused = refusalOf("reset", run);
+  if (refused !== null) return refused;
+  if (run.was_reset !== null)
+    return {
+      code: "not_allowed",
+      word: "was_reset",
+      message: `it already is reset to its start; run_reset with to: "${run.was_reset}" brings the work back, coding_loop_start begins anew.`,
+    };
+  if (startCheckpoint(facts.attempts) !== null) return null;
+  return {
+    code: "not_allowed",
+    word: "nothing_to_undo",
+    message: `run ${run.run_id} never began, so there is nothing to reset. run_resume begins it.`,
+  };
 }
 
 export function isResumable(run: RunRecord): boolean {

@@ -21,11 +21,12 @@ export async function findRun(ctx: ToolContext, runId: string): Promise<RunRecor
 }
 
 export async function gateFacts(ctx: ToolContext, run: RunRecord): Promise<GateFacts> {
-  const [steps, undelivered] = await Promise.all([
+  const [steps, attempts, undelivered] = await Promise.all([
     ctx.store.steps(run.run_id),
+    ctx.store.attempts(run.run_id),
     ctx.store.instructions(run.run_id, "undelivered"),
   ]);
-  return { run, steps, undelivered };
+  return { run, steps, attempts, undelivered };
 }
 
 export interface Common {

@@ -114,7 +114,11 @@ export const runExplainStop = defineTool({
     const snapshot = await loadStop(ctx, run, run.stop, { remote: ctx.settings.fetch_remote });
     const branch = snapshot.drift?.branch;
     const wantsFreshBase = branch?.merged != null || branch?.remote?.deleted === true;
-    const list = choices({ run, steps: snapshot.steps, undelivered: snapshot.undelivered }, epochMs(), wantsFreshBase);
+    const list = choices(
+      { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered },
+      epochMs(),
+      wantsFreshBase,
+    );
     const explanation = explain(snapshot);
     return {
       ...(await common(ctx, run)),

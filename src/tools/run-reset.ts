@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { resetConsequences } from "../resume/consequences.ts";
+import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned } from "../resume/ownership.ts";
 import { refusalOf } from "../resume/refusals.ts";
@@ -119,11 +120,11 @@ async function wishOf(
   run: RunRecord,
   previewed: { readonly to: string; readonly restart: boolean; readonly overwrite: readonly string[] } | null,
 ): Promise<Wish> {
-  const [first] = await ctx.store.attempts(run.run_id);
-  const start = first?.entry_checkpoint ?? null;
+  const attempts = await ctx.store.attempts(run.run_id);
+  const start = startCheckpoint(attempts);
   const id = args.to ?? previewed?.to ?? start;
-  if (id === null)
-    throw new LoopkeeperError("not_allowed", `nothing_to_undo: run ${run.run_id} never began, so there is nothing to reset.`);
+  if (id === null || id === start) refuseIf(resetToStartRefusal({ run, attempts }));
+  if (id === null) throw new Error(`run ${run.run_id} has no start to go back to`);
   const to = await ctx.store.checkpoint(run.run_id, id);
   if (to === null)
     throw new LoopkeeperError(

@@ -41,7 +41,8 @@ function everyRun(): readonly { readonly name: string; readonly run: RunRecord }
   ];
 }
 
-const factsOf = (run: RunRecord) => ({ run, steps: [aStep({ attempt: 1, state: "stopped" })], undelivered: [] });
+const BEGUN = [{ entry_checkpoint: "cp_entry" }];
+const factsOf = (run: RunRecord) => ({ run, steps: [aStep({ attempt: 1, state: "stopped" })], attempts: BEGUN, undelivered: [] });
 
 describe("the gate", () => {
   for (const { name, run } of everyRun()) {
@@ -51,7 +52,7 @@ describe("the gate", () => {
       expect(offered("resume")).toBe(refusalOf("resume", run) === null);
       expect(offered("resume")).toBe(isResumable(run));
       expect(offered("grant")).toBe(refusalOf("grant", run) === null);
-      expect(offered("reset")).toBe(refusalOf("reset", run) === null && run.was_reset === null);
+      expect(offered("reset")).toBe(refusalOf("reset", run) === null);
       for (const choice of list) if (!choice.allowed) expect(choice.why).toMatch(/^[a-z_]+: .{10}/u);
       expect(list.filter((choice) => choice.recommended).every((choice) => choice.allowed)).toBe(true);
       expect(list.filter((choice) => choice.recommended).length).toBeLessThanOrEqual(1);
@@ -87,12 +88,15 @@ describe("the gate", () => {
   test("failed is taken up from its entry, unless a later step succeeded meanwhile", () => {
     const run = aRun({ state: "stopped", stop_reason: "failed", stop: aStop({ reason: "failed" }) });
     const failed = aStep({ step: "one", position: 0, state: "failed", attempt: 1 });
-    expect(defaultFrom({ run, steps: [failed], undelivered: [] })).toBe("entry");
+    expect(defaultFrom({ run, steps: [failed], attempts: BEGUN, undelivered: [] })).toBe("entry");
     const later = aStep({ step: "two", position: 1, state: "succeeded", attempt: 1 });
-    expect(defaultFrom({ run, steps: [failed, later], undelivered: [] })).toBe("stop");
-    expect(resumeNeeds({ run: { ...run, iteration: 1, max_iterations: 5 }, steps: [failed], undelivered: [] }, "stop")).toEqual([
-      "instructions",
-    ]);
+    expect(defaultFrom({ run, steps: [failed, later], attempts: BEGUN, undelivered: [] })).toBe("stop");
+    expect(
+      resumeNeeds(
+        { run: { ...run, iteration: 1, max_iterations: 5 }, steps: [failed], attempts: BEGUN, undelivered: [] },
+        "stop",
+      ),
+    ).toEqual(["instructions"]);
   });
 
   test("a permission question is answered by a permission, not by instructions", () => {
