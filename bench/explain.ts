@@ -92,7 +92,11 @@ async function account(store: Store, run: RunRecord): Promise<unknown> {
     isPresent: () => Promise.resolve(false),
     drift: () => Promise.reject(new Error("there is no checkpoint to compare with")),
   };
-  return explain(await loadStop({ store, checkpoints: nowhere }, run, run.stop, { remote: false }));
+  return explain(
+    await loadStop({ store, checkpoints: nowhere, here: { host: "bench", sessionHere: async () => true } }, run, run.stop, {
+      remote: false,
+    }),
+  );
 }
 
 async function stoppedRun(store: Store, iterations: number): Promise<RunRecord> {

@@ -1,13 +1,15 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createCheckpoints } from "./checkpoint/create.ts";
 import { type Config, readConfigFile } from "./config.ts";
 import { createAgents, createEngines } from "./engine/create.ts";
 import type { Agents, Engines } from "./engine/engine.ts";
+import { userEnvironment } from "./engine/environment.ts";
 import { launchDetached } from "./engine/launch-detached.ts";
 import { createLog, type Log } from "./log.ts";
 import { monotonicMs } from "./run/clock.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
+import { isOfHost } from "./run/run.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import type { Caller, ToolContext } from "./tools/context.ts";
@@ -31,6 +33,7 @@ export async function openParts(config: Config, log: Log): Promise<Parts> {
   const store = await openStore({
     url: config.database_url,
     path: join(config.home, "loopkeeper.db"),
+    key: config.key,
     onError: (error) => log("warn", "the store reported a fault", { error: messageOf(error) }),
   });
   return {
@@ -38,7 +41,7 @@ export async function openParts(config: Config, log: Log): Promise<Parts> {
     log,
     store,
     engines: createEngines({ env: config.env, self: config.self, log }),
-    checkpoints: createCheckpoints({ env: config.env, home: config.user_home }),
+    checkpoints: createCheckpoints({ env: userEnvironment(config.env), home: config.user_home }),
   };
 }
 
@@ -48,6 +51,8 @@ export function logOf(config: Config, name: string): Log {
 
 function makeHome(home: string): void {
   try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    closeToOthers(home);
     mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
     mkdirSync(join(home, "workspaces"), { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -56,6 +61,12 @@ function makeHome(home: string): void {
       `LOOPKEEPER_HOME ${home} cannot be made (${systemCode(error) ?? "unknown"}). Make it writable, or set LOOPKEEPER_HOME to another folder.`,
     );
   }
+}
+
+/** A home that was made with other rights is closed, unless it also holds things that are not Loopkeeper's. */
+function closeToOthers(home: string): void {
+  const ours = readdirSync(home).every((name) => /^(loopkeeper\.db.*|logs|workspaces|agents|artifacts)$/.test(name));
+  if (ours && (statSync(home).mode & 0o077) !== 0) chmodSync(home, 0o700);
 }
 
 /** Agents as the configuration file has them now; the file may have changed since this process started. */
@@ -76,12 +87,13 @@ const WATCH_MS = 5_000;
 /** What a door needs to answer calls: connected parts, and the watch that wakes a worker when one is missing. */
 export async function connectTools(config: Config, log: Log): Promise<ToolRuntime> {
   const parts = await openParts(config, log);
+  const { host } = await parts.engines.processIdentity();
   const waker = new WorkerWaker(parts);
   const watch = setInterval(() => void waker.wakeIfNeeded(), WATCH_MS);
   watch.unref();
   await waker.wakeIfNeeded();
   return {
-    contextFor: (caller) => contextFor(parts, waker, caller),
+    contextFor: (caller) => contextFor(parts, waker, host, caller),
     close: async () => {
       clearInterval(watch);
       await parts.store.close();
@@ -89,7 +101,7 @@ export async function connectTools(config: Config, log: Log): Promise<ToolRuntim
   };
 }
 
-function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolContext {
+function contextFor(parts: Parts, waker: WorkerWaker, host: string, caller: Caller): ToolContext {
   const { config } = parts;
   return {
     owner: LOCAL_OWNER,
@@ -104,8 +116,10 @@ function contextFor(parts: Parts, waker: WorkerWaker, caller: Caller): ToolConte
       command_timeout_s: config.command_timeout_s,
       fetch_remote: config.fetch_remote,
       config_path: config.config_path,
+      host: parts.store.kind === "postgres" ? host : null,
       workspaces: join(config.home, "workspaces"),
     },
+    host,
     cwd: config.cwd,
     inside_run: config.inside_run,
     caller,
@@ -148,7 +162,8 @@ class WorkerWaker {
     if (this.#parts.config.inside_run !== null) return;
     try {
       const [live, leases] = await Promise.all([this.#parts.store.liveRuns(), this.#parts.store.leases()]);
-      if (live.length > 0 || leases.length > 0) await this.wake();
+      const { host } = await this.#parts.engines.processIdentity();
+      if (live.some((run) => isOfHost(run, host)) || leases.length > 0) await this.wake();
     } catch (error) {
       this.#parts.log("warn", "the watch over workers failed", { error: messageOf(error) });
     }

@@ -49,6 +49,8 @@ export interface Config {
   /** How to start this very program again. */
   readonly self: { readonly command: string; readonly args: readonly string[] };
   readonly log_level: string;
+  /** LOOPKEEPER_KEY as its 32 bytes. */
+  readonly key: Uint8Array | null;
 }
 
 /** Reads environment and configuration file. `bad_input` names what is wrong in the file. */
@@ -75,6 +77,7 @@ export function readConfig(): Config {
     env,
     self: { command: process.execPath, args: [binPath()] },
     log_level: env["LOOPKEEPER_LOG"] ?? "info",
+    key: readKey(env["LOOPKEEPER_KEY"]),
   };
 }
 
@@ -100,6 +103,20 @@ export function readConfigFile(path: string): z.infer<typeof fileSchema> {
   throw new LoopkeeperError(
     "bad_input",
     `the configuration ${path} is wrong: ${faults.join("; ")}. It takes: ${Object.keys(fileSchema.shape).join(", ")}.`,
+  );
+}
+
+/** Exactly 32 bytes: a password that people can remember would be guessed from a copy of the database. */
+function readKey(text: string | undefined): Uint8Array | null {
+  const given = text?.trim() ?? "";
+  if (given === "") return null;
+  if (/^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex");
+  const plain = given.replaceAll("-", "+").replaceAll("_", "/");
+  const bytes = /^[A-Za-z0-9+/]{43}=?$/.test(plain) ? Buffer.from(plain, "base64") : null;
+  if (bytes?.length === 32) return bytes;
+  throw new LoopkeeperError(
+    "bad_input",
+    "LOOPKEEPER_KEY is not a key: it takes 32 bytes as base64 or hex, the same on every host. Make one with `openssl rand -base64 32`, or unset it. Its value is not shown here.",
   );
 }
 

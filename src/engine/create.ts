@@ -5,7 +5,7 @@ import type { Environment } from "./environment.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 import { runCommand } from "./run-command.ts";
-import { packSession, unpackSession } from "./session-copy.ts";
+import { hasSession, packerOf, unpackSession } from "./session-copy.ts";
 import { type SelfCommand, startEngine } from "./start.ts";
 import { ownStop } from "./turn-end.ts";
 
@@ -39,8 +39,9 @@ export function createEngines(options: EnginesOptions): Engines {
     },
     processIdentity: ownIdentity,
     isAlive,
-    packSession: (input) => packSession(options.env, input),
+    packSession: packerOf(options.env),
     unpackSession: (input) => unpackSession(options.env, input),
+    hasSession: (input) => hasSession(options.env, input),
   };
 }
 

@@ -127,6 +127,21 @@ export interface CommandResult {
   readonly tail: string;
 }
 
+/** One session of an engine, and the directory that it works in. */
+export interface SessionOf {
+  readonly agent: AgentSpec;
+  readonly session_id: string;
+  readonly cwd: string;
+}
+
+export interface PackedSession {
+  readonly profile: string;
+  readonly session_id: string;
+  readonly cwd: string;
+  /** Files by their names within the engine's own folder, each as ids of its parts in order. */
+  readonly files: readonly { readonly name: string; readonly bytes: number; readonly parts: readonly string[] }[];
+}
+
 /** What the loop needs of this folder. */
 export interface Engines {
   /** Starts the process, opens or loads the session, sets model and mode. Never throws for a fault of the engine. */
@@ -155,16 +170,19 @@ export interface Engines {
     readonly pid: number;
     readonly start_time: string;
   }): Promise<boolean | null>;
-  /** Packs the engine's own session files, or null when the profile has none. */
-  packSession(input: {
-    readonly agent: AgentSpec;
-    readonly session_id: string;
-    readonly cwd: string;
-  }): Promise<Uint8Array | null>;
-  unpackSession(input: {
-    readonly agent: AgentSpec;
-    readonly session_id: string;
-    readonly cwd: string;
-    readonly packed: Uint8Array;
-  }): Promise<void>;
+  /** Reads the engine's own files of a session part by part; null when there are none or the profile knows of none. */
+  packSession(
+    input: SessionOf & {
+      /** Stores a part and answers its id. */
+      put(part: Uint8Array): Promise<string>;
+      /** Ids of parts that are stored: an unchanged file all of whose parts are among them is not read again. */
+      readonly known: ReadonlySet<string>;
+    },
+  ): Promise<PackedSession | null>;
+  /** Puts a packed session where the engine looks for it. Files that are there and are further on stay as they are. */
+  unpackSession(
+    input: SessionOf & { readonly packed: PackedSession; readonly packed_at: string; part(id: string): Promise<Uint8Array> },
+  ): Promise<void>;
+  /** Whether the engine's own files of the session are here; null when that cannot be told without starting it. */
+  hasSession(input: SessionOf): Promise<boolean | null>;
 }

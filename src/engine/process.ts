@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { open } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { sleep } from "../run/clock.ts";
 import { systemCode } from "../run/errors.ts";
@@ -119,6 +120,29 @@ export async function outputOf(input: SpawnInput & { readonly timeoutMs: number 
   const code = await closed;
   clearTimeout(timer);
   return code === 0 ? Buffer.concat(chunks) : null;
+}
+
+/** As `outputOf`, with the output in a file: it may be too large to be held. True when the program ended well. */
+export async function outputToFile(input: SpawnInput & { readonly timeoutMs: number; readonly file: string }): Promise<boolean> {
+  const file = await open(input.file, "wx", 0o600);
+  try {
+    const child = spawn(input.command, input.args, {
+      cwd: input.cwd,
+      env: { ...input.env },
+      stdio: ["ignore", file.fd, "ignore"],
+      detached: true,
+    });
+    const ended = new Promise<number | null>((resolve) => {
+      child.once("error", () => resolve(null));
+      child.once("exit", (code) => resolve(code));
+    });
+    const timer = setTimeout(() => killGroup(child.pid), input.timeoutMs);
+    const code = await ended;
+    clearTimeout(timer);
+    return code === 0;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Sends SIGKILL to one process; true when it was there to be sent to. */

@@ -47,11 +47,11 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   const agent = await resolveAgent(drive);
   const sink: Sink = { target: newTurn(), iteration: drive.run.iteration + 1 };
   const wanted = waiting?.started_from === "stop" ? record.engine_session : null;
-  const engine = await startOnSession(drive, agent, sink, wanted);
+  const { engine, why_not_native } = await startOnSession(drive, agent, sink, wanted);
   const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
-  const opening = await openingParts(drive, record, engine, captured, owned, wanted);
+  const opening = await openingParts(drive, record, engine, captured, owned, wanted === null ? null : why_not_native);
   const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
-  const whyHandoff = context === "handoff" ? (engine.why_not_native ?? whyFresh(record)) : null;
+  const whyHandoff = context === "handoff" ? (why_not_native ?? whyFresh(record)) : null;
   const updated: AttemptRecord = {
     ...record,
     engine_session: engine.session_id,
@@ -184,7 +184,7 @@ async function openingParts(
   engine: Engine,
   captured: Captured,
   owned: Owned,
-  wanted: string | null,
+  whyNotNative: string | null,
 ): Promise<NonNullable<Attempt["opening"]>> {
   const state = await repositoryState(drive.ctx, { run: drive.run, repo: drive.repo, captured, owned });
   if (record.started_from === "start")
@@ -192,7 +192,7 @@ async function openingParts(
   const facts = await noteFacts(drive, record);
   if (engine.context === "native")
     return { kind: "resumed", note: facts === null ? null : nativeNote(facts), repository_state: state };
-  const why = wanted === null ? whyFresh(record) : (engine.why_not_native ?? "the engine did not load it");
+  const why = whyNotNative ?? whyFresh(record);
   return { kind: "first", note: facts === null ? null : handoffNote(facts, why), repository_state: state };
 }
 

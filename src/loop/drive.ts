@@ -64,6 +64,10 @@ export class Drive {
   steps: readonly StepRecord[];
   /** Set once the workspace is there. */
   workspace: Repository | null = null;
+  /** What is missing from the copies of this run, by copy: it stands in the stop's record unless a later copy succeeds. */
+  readonly gaps = new Map<"session" | "tree" | "secrets", string>();
+  /** The copy of the session that is being made: a second one waits for it. Never rejects. */
+  copying: Promise<void> = Promise.resolve();
   readonly #abort = new AbortController();
   #breakOff: BreakOff | null = null;
   #turnStartedMs: number | null = null;

@@ -2,15 +2,33 @@ import type { AgentSpec, Engine, EngineListener, EngineStart } from "../engine/e
 import { allowedOnce } from "../resume/permission-answer.ts";
 import { newToken } from "../run/id.ts";
 import { breakOffStop, type Drive, StopRun } from "./drive.ts";
-import { unpackSession } from "./session-copy.ts";
+import { bringCopy, bringSession } from "./session-copy.ts";
 import type { Sink } from "./turn-seen.ts";
 
-/** Loads the wanted session; where the agent's own files of it are gone, they are put back from the portable copy first. */
-export async function startOnSession(drive: Drive, agent: AgentSpec, sink: Sink, wanted: string | null): Promise<Engine> {
+export interface StartedOnSession {
+  readonly engine: Engine;
+  /** Why the wanted session is not the engine's; null when it is, or none was wanted. */
+  readonly why_not_native: string | null;
+}
+
+/** Loads the wanted session; where the agent's own files of it are gone or behind, they are brought from the copy. */
+export async function startOnSession(
+  drive: Drive,
+  agent: AgentSpec,
+  sink: Sink,
+  wanted: string | null,
+): Promise<StartedOnSession> {
+  if (wanted === null) return { engine: await startEngine(drive, agent, sink, null), why_not_native: null };
+  const here = await bringSession(drive, agent, wanted);
+  if (!here.ready) return { engine: await startEngine(drive, agent, sink, null), why_not_native: here.why };
   const engine = await startEngine(drive, agent, sink, wanted);
-  if (wanted === null || engine.context === "native" || !(await unpackSession(drive, agent, wanted))) return engine;
+  if (engine.context === "native" || here.copy) return { engine, why_not_native: engine.why_not_native };
+  const copy = await bringCopy(drive, agent, wanted);
+  if (copy === null) return { engine, why_not_native: engine.why_not_native };
+  if (!copy.ready) return { engine, why_not_native: `${engine.why_not_native ?? "the engine did not load it"}; ${copy.why}` };
   await engine.stop();
-  return startEngine(drive, agent, sink, wanted);
+  const again = await startEngine(drive, agent, sink, wanted);
+  return { engine: again, why_not_native: again.why_not_native };
 }
 
 /** Starts the engine on a wanted session or a new one. */

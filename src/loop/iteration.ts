@@ -11,6 +11,7 @@ import { StopRun } from "./drive.ts";
 import { absorbChanges, commitsOf, observeActs } from "./effects.ts";
 import { progressKey } from "./progress.ts";
 import { firstPrompt, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
+import { copySession } from "./session-copy.ts";
 import { type Cut, playTurn } from "./turn.ts";
 import { callsSeen, newTurn } from "./turn-seen.ts";
 import { runVerify } from "./verify.ts";
@@ -27,8 +28,11 @@ export async function runIteration(drive: Drive, step: StepRecord, attempt: Atte
     await recordCut(drive, attempt, begun.row, mark, end);
     throw new StopRun(end.stop);
   }
+  // The engine says nothing between its turns: the copy is made beside the checks, and is there before the iteration counts.
+  const copied = copySession(drive, attempt.agent, attempt.engine.session_id, begun.row.number);
   const verify = await runVerify(drive, step, begun.row.number, attempt);
   const captured = await captureOrStop(drive, newCheckpointId(), "iteration");
+  await copied;
   return finish(drive, { step, attempt, row: begun.row, mark, end, verify, captured });
 }
 

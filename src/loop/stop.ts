@@ -12,7 +12,7 @@ import { captureFault, recordOf } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
-import { packSession } from "./session-copy.ts";
+import { copyLeftSession, copySession } from "./session-copy.ts";
 import { unreachableAfter } from "./stages.ts";
 import { callsSeen, openCalls } from "./turn-seen.ts";
 
@@ -43,7 +43,8 @@ export async function stopRun(drive: Drive, input: StopInput): Promise<void> {
   await drive.ctx.engines.killMarked(drive.run.run_id);
   await drive.journal.flush();
   const saved = await saveTree(drive, input);
-  if (input.attempt !== null) await packSession(drive, input.attempt.agent, input.attempt.engine.session_id);
+  if (input.attempt === null) await copyLeftSession(drive, input.cut === undefined ? null : input.step);
+  else await copySession(drive, input.attempt.agent, input.attempt.engine.session_id, drive.run.iteration);
   await writeStop(drive, input, saved);
 }
 
@@ -159,7 +160,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
     ceiling: input.ceiling,
     uncommitted: saved.uncommitted,
     open_tool_calls: openCallTitles(input),
-    gaps: saved.gaps,
+    gaps: [...saved.gaps, ...drive.gaps.values()],
   };
   const stepState = reason === "failed" ? "failed" : "stopped";
   const running = drive.steps.filter((step) => step.state === "running");

@@ -1,6 +1,6 @@
 import { epochMs, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
-import { isLive } from "../run/run.ts";
+import { isLive, isOfHost } from "../run/run.ts";
 import type { LeaseRecord } from "../store/store.ts";
 import type { LoopContext } from "./context.ts";
 import type { Drive } from "./drive.ts";
@@ -37,7 +37,12 @@ export async function runWorker(
         .catch((error: unknown) => ctx.log("warn", "the worker could not sign off", { error: messageOf(error) }));
     }
     // A door that saw this worker alive just before it signed off started none: its run must not wait for the next door.
-  } while (!options.shutdown.aborted && (await ctx.homeExists()) && (await ctx.store.liveRuns()).length > 0);
+  } while (!options.shutdown.aborted && (await ctx.homeExists()) && (await hasWork(ctx)));
+}
+
+/** Runs that need a worker of this host. */
+async function hasWork(ctx: LoopContext): Promise<boolean> {
+  return (await ctx.store.liveRuns()).some((run) => isOfHost(run, ctx.identity.host));
 }
 
 /** Two doors may have launched a worker each; the one that signed in later leaves again. */
@@ -150,8 +155,8 @@ class Worker {
             recoverRun(this.#ctx, { run, fence: taken.fence }, "its driver let go of it without recording a stop"),
           );
       }
-      if (run.state === "stopped" && run.waiting_until !== null && msOf(run.waiting_until) <= epochMs())
-        await resumeScheduled(this.#ctx, run);
+      const due = run.waiting_until !== null && msOf(run.waiting_until) <= epochMs();
+      if (run.state === "stopped" && due && isOfHost(run, this.#ctx.identity.host)) await resumeScheduled(this.#ctx, run);
     }
   }
 
@@ -175,8 +180,7 @@ class Worker {
     }
     if (monotonicMs() - this.#busyMs < this.#ctx.settings.worker_idle_ms) return false;
     // A run that waits for a time would be forgotten if the worker went away.
-    const live = await this.#ctx.store.liveRuns();
-    return live.length === 0;
+    return !(await hasWork(this.#ctx));
   }
 
   /** Told to end: each run is stopped as `interrupted` with its tree and context saved; the next resume goes on from there. */

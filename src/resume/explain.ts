@@ -14,6 +14,7 @@ import type {
 } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 import type { Store } from "../store/store.ts";
+import { type Conversation, conversationOf, type HostView } from "./conversation.ts";
 import { driftSinceStop } from "./drift-since.ts";
 import { headline, oneLine } from "./headline.ts";
 
@@ -33,13 +34,14 @@ export interface StopSnapshot {
   readonly verify: readonly VerifyRecord[];
   readonly undelivered: readonly InstructionRecord[];
   readonly journal: { readonly total: number; readonly gaps: readonly string[] };
-  readonly has_session_copy: boolean;
+  readonly conversation: Conversation;
   readonly drift: Drift | null;
 }
 
 interface Deps {
   readonly store: Store;
   readonly checkpoints: Pick<Checkpoints, "drift" | "discover" | "isPresent">;
+  readonly here: HostView;
 }
 
 export async function loadStop(
@@ -50,7 +52,7 @@ export async function loadStop(
 ): Promise<StopSnapshot> {
   const { store } = deps;
   const id = run.run_id;
-  const [steps, attempts, iterations, acts, grants, checkpoints, verify, undelivered, journal, session] = await Promise.all([
+  const [steps, attempts, iterations, acts, grants, checkpoints, verify, undelivered, journal] = await Promise.all([
     store.steps(id),
     store.attempts(id),
     store.iterations(id, 100),
@@ -60,7 +62,6 @@ export async function loadStop(
     store.lastVerify(id),
     store.instructions(id, "undelivered"),
     store.journal(id, { limit: 1 }),
-    store.runArtifacts(id, "session"),
   ]);
   const present = await checkPresence(deps, run, checkpoints);
   const drift = await driftSinceStop(deps, run, stop, options.remote);
@@ -76,7 +77,7 @@ export async function loadStop(
     verify,
     undelivered,
     journal: { total: journal.total, gaps: journal.gaps },
-    has_session_copy: session !== null,
+    conversation: await conversationOf(store, deps.here, run, attempts, drift?.workspace_missing === false),
     drift,
   };
 }
@@ -151,9 +152,11 @@ export function explain(snapshot: StopSnapshot) {
       .map(({ id, kind, iteration, at, files, bytes, state }) => ({ id, kind, iteration, at, files, bytes, state })),
     grants: snapshot.grants.slice(-10).map(({ at, iterations }) => ({ at, iterations })),
     context: {
-      engine_session: engineSession(snapshot),
+      engine_session: snapshot.conversation.state,
       transcript_events: snapshot.journal.total,
-      gaps: [...snapshot.journal.gaps, ...stop.gaps, ...skippedGaps(snapshot)].slice(0, 8).map((gap) => oneLine(gap, 200)),
+      gaps: [...snapshot.conversation.gaps, ...snapshot.journal.gaps, ...stop.gaps, ...skippedGaps(snapshot)]
+        .slice(0, 8)
+        .map((gap) => oneLine(gap, 320)),
     },
   };
 }
@@ -304,11 +307,6 @@ function spans(snapshot: StopSnapshot) {
   else if (list.length === 0 && run.stop_reason !== null)
     list.push({ from_iteration: from, to_iteration: run.iteration, ended_by: run.stop_reason, unfinished: false });
   return list.slice(-10);
-}
-
-function engineSession(snapshot: StopSnapshot): "available" | "portable_copy" | "lost" {
-  if (snapshot.attempts.some((attempt) => attempt.engine_session !== null)) return "available";
-  return snapshot.has_session_copy ? "portable_copy" : "lost";
 }
 
 function skippedGaps(snapshot: StopSnapshot): string[] {

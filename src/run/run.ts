@@ -137,6 +137,13 @@ export interface RunSettings {
   readonly base_run: string | null;
   /** Configuration file that named the agents when the run was started or last resumed. */
   readonly config_path: string | null;
+  /** Host whose workers drive it: where it was started or last resumed. Null in an embedded store, which has one host. */
+  readonly host: string | null;
+}
+
+/** Whether workers of this host may drive the run: its paths are those of the host that it was last sent to. */
+export function isOfHost(run: RunRecord, host: string): boolean {
+  return run.settings.host === null || run.settings.host === host;
 }
 
 export interface RunRecord {

@@ -4,27 +4,41 @@ import { sha256 } from "../run/id.ts";
 import type { Backend, Trx } from "./backend.ts";
 import { compress, decompress } from "./journal-chunk.ts";
 
-/** How long content stays after the last list dropped it: a writer that has just put the same content still may name it. */
-const UNUSED_LIFE_MS = 24 * 60 * 60 * 1000;
+/** How long content stays that no list names: a writer puts it first and names it afterwards. */
+const UNUSED_LIFE_MS = 15 * 60 * 1000;
 const KEYS_PER_QUERY = 500;
 
-export async function putArtifact({ db }: Backend, bytes: Uint8Array): Promise<string> {
+export async function putArtifact(backend: Backend, bytes: Uint8Array): Promise<string> {
   const id = sha256(bytes);
-  const known = await db.updateTable("artifacts").set({ unused_since: null }).where("id", "=", id).executeTakeFirst();
-  if (known.numUpdatedRows === 1n) return id;
-  await db
-    .insertInto("artifacts")
-    .values({ id, ...compress(bytes), raw_bytes: bytes.byteLength, unused_since: null })
-    .onConflict((conflict) => conflict.column("id").doUpdateSet({ unused_since: null }))
-    .execute();
+  await keepArtifact(backend, id, bytes, "packed");
   return id;
 }
 
-export async function readArtifact({ db }: Backend, id: string): Promise<Uint8Array | null> {
+/** Keeps content under an id that is its alone. Until a list names it, it counts as unused from now on. */
+export async function keepArtifact({ db }: Backend, id: string, bytes: Uint8Array, how: "packed" | "as it is"): Promise<void> {
+  const known = await db
+    .updateTable("artifacts")
+    .set((of) => ({ unused_since: of.case().when("unused_since", "is", null).then(null).else(now()).end() }))
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (known.numUpdatedRows === 1n) return;
+  const stored = how === "packed" ? compress(bytes) : ({ codec: "none", body: Buffer.from(bytes) } as const);
+  await db
+    .insertInto("artifacts")
+    .values({ id, ...stored, raw_bytes: bytes.byteLength, unused_since: now() })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+}
+
+export async function readArtifact(
+  { db }: Backend,
+  id: string,
+  isWhole: (bytes: Uint8Array) => boolean = (bytes) => sha256(bytes) === id,
+): Promise<Uint8Array | null> {
   const row = await db.selectFrom("artifacts").select(["codec", "body"]).where("id", "=", id).executeTakeFirst();
   if (row === undefined) return null;
-  const bytes = await decompress(row.codec, row.body).catch(() => null);
-  if (bytes === null || sha256(bytes) !== id) throw damaged(id);
+  const bytes = row.codec === "none" ? row.body : await decompress(row.codec, row.body).catch(() => null);
+  if (bytes === null || !isWhole(bytes)) throw damaged(id);
   return bytes;
 }
 
@@ -35,27 +49,48 @@ function damaged(id: string): LoopkeeperError {
   );
 }
 
+/** False when `fence` is given and is no longer the run's: then nothing is stored. */
 export async function setRunArtifacts(
   backend: Backend,
   runId: string,
   name: string,
   meta: string,
   ids: readonly string[],
-): Promise<void> {
-  await backend.write(async (trx) => {
+  fence: number | null = null,
+): Promise<boolean> {
+  return backend.write(async (trx) => {
+    if (fence !== null && !(await holdsFence(backend, trx, runId, fence))) return false;
     await trx
       .insertInto("run_artifact_lists")
       .values({ run_id: runId, name, meta })
       .onConflict((conflict) => conflict.columns(["run_id", "name"]).doUpdateSet({ meta }))
       .execute();
-    const dropped = await replaceList(trx, runId, name, ids);
+    const { dropped, added } = await replaceList(trx, runId, name, ids);
+    for (const group of groupsOf(added))
+      await trx
+        .updateTable("artifacts")
+        .set({ unused_since: null })
+        .where("id", "in", [...group])
+        .execute();
     await markUnused(trx, dropped);
     await dropUnused(trx);
+    return true;
   });
 }
 
-/** Answers the ids that the earlier list held and this one does not. */
-async function replaceList(trx: Trx, runId: string, name: string, ids: readonly string[]): Promise<readonly string[]> {
+async function holdsFence(backend: Backend, trx: Trx, runId: string, fence: number): Promise<boolean> {
+  const query = trx.selectFrom("run_heads").select("fence").where("run_id", "=", runId);
+  const head = await (backend.kind === "postgres" ? query.forUpdate() : query).executeTakeFirst();
+  return head?.fence === fence;
+}
+
+/** Answers the ids that only the earlier list held, and those that only this one holds. */
+async function replaceList(
+  trx: Trx,
+  runId: string,
+  name: string,
+  ids: readonly string[],
+): Promise<{ readonly dropped: readonly string[]; readonly added: readonly string[] }> {
   const old = await trx
     .deleteFrom("run_artifacts")
     .where("run_id", "=", runId)
@@ -68,8 +103,9 @@ async function replaceList(trx: Trx, runId: string, name: string, ids: readonly 
       .insertInto("run_artifacts")
       .values([...group])
       .execute();
-  const kept = new Set(ids);
-  return [...new Set(old.map((row) => row.artifact_id))].filter((id) => !kept.has(id));
+  const before = new Set(old.map((row) => row.artifact_id));
+  const after = new Set(ids);
+  return { dropped: [...before].filter((id) => !after.has(id)), added: [...after].filter((id) => !before.has(id)) };
 }
 
 async function markUnused(trx: Trx, ids: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { now } from "../run/clock.ts";
-import type { RunRecord } from "../run/run.ts";
+import { isOfHost, type RunRecord } from "../run/run.ts";
 import type { Backend, Trx } from "./backend.ts";
 import { readRows } from "./json.ts";
 import { LIVE, selectRuns, toReadableRuns, toRun } from "./read-run.ts";
@@ -48,7 +48,7 @@ async function claimOldest(
   if (row === undefined) return { run_id: null, claim: null };
   // A damaged run must not keep the others from being claimed.
   const [run] = toReadableRuns([row], onError);
-  const fence = run === undefined ? null : await takeLease(trx, row.run_id, workerId, identity);
+  const fence = run === undefined || !isOfHost(run, identity.host) ? null : await takeLease(trx, row.run_id, workerId, identity);
   if (run === undefined || fence === null) return { run_id: row.run_id, claim: null };
   return { run_id: row.run_id, claim: { run: { ...run, fence }, fence } };
 }

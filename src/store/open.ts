@@ -1,6 +1,7 @@
 import { applyChange, createRun } from "./apply.ts";
 import { putArtifact, readArtifact, readRunArtifacts, setRunArtifacts } from "./artifacts.ts";
 import type { Backend } from "./backend.ts";
+import { copiesOver } from "./copies.ts";
 import { appendJournal } from "./journal-append.ts";
 import { readJournal } from "./journal-read.ts";
 import { claimQueued, leaseIdle, readLeases, readLiveRuns, releaseLease, renewLease, takeOver } from "./leases.ts";
@@ -20,8 +21,9 @@ import {
   readVerify,
 } from "./reads.ts";
 import { findRequest, updateRequestAnswer } from "./requests.ts";
+import { createSeal } from "./seal.ts";
 import { openSqlite } from "./sqlite.ts";
-import type { Store } from "./store.ts";
+import type { Copies, Store } from "./store.ts";
 import { findHolder } from "./tree-hold.ts";
 import { beatWorker, readWorkers, registerWorker, removeWorker, storeSecret } from "./workers.ts";
 
@@ -30,6 +32,8 @@ export interface OpenOptions {
   readonly url: string | null;
   /** The store file; it and its folder are made when missing. Not looked at when `url` is given. */
   readonly path: string;
+  /** LOOPKEEPER_KEY: 32 bytes that seal portable copies, or null. */
+  readonly key?: Uint8Array | null;
   /** Told of what no call can answer for: a lost idle connection, a damaged row that a list leaves out. */
   readonly onError?: (error: unknown) => void;
 }
@@ -44,7 +48,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
     await backend.close();
     throw backend.explain(error);
   }
-  return storeOver(backend, onError);
+  return storeOver(backend, copiesOver(backend, options.key == null ? null : createSeal(options.key)), onError);
 }
 
 async function openBackend({ url, path }: OpenOptions, onError: (error: unknown) => void): Promise<Backend> {
@@ -53,7 +57,7 @@ async function openBackend({ url, path }: OpenOptions, onError: (error: unknown)
   return openPostgres(url, onError);
 }
 
-function storeOver(backend: Backend, onError: (error: unknown) => void): Store {
+function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) => void): Store {
   /** No driver's own error text leaves the store: it can hold what was being written. */
   async function call<T>(work: Promise<T>): Promise<T> {
     try {
@@ -91,9 +95,19 @@ function storeOver(backend: Backend, onError: (error: unknown) => void): Store {
     events: (runId, query) => call(readEvents(backend, runId, query)),
     journal: (runId, query) => call(readJournal(backend, runId, query)),
 
+    copies: {
+      refused: copies.refused,
+      sealed: copies.sealed,
+      putPart: (bytes, known) => call(copies.putPart(bytes, known)),
+      part: (id) => call(copies.part(id)),
+      set: (copy) => call(copies.set(copy)),
+      get: (runId, name) => call(copies.get(runId, name)),
+    },
     putArtifact: (bytes) => call(putArtifact(backend, bytes)),
     artifact: (id) => call(readArtifact(backend, id)),
-    setRunArtifacts: (runId, name, meta, ids) => call(setRunArtifacts(backend, runId, name, meta, ids)),
+    setRunArtifacts: async (runId, name, meta, ids) => {
+      await call(setRunArtifacts(backend, runId, name, meta, ids));
+    },
     runArtifacts: (runId, name) => call(readRunArtifacts(backend, runId, name)),
 
     registerWorker: (worker) => call(registerWorker(backend, worker)),

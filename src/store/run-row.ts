@@ -33,6 +33,7 @@ const settingsSchema = z.object({
   command_timeout_s: z.number(),
   base_run: z.string().nullable(),
   config_path: z.string().nullable(),
+  host: z.string().nullable().default(null),
 });
 
 const uncommittedSchema = z.object({

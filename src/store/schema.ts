@@ -67,7 +67,8 @@ export type JournalChunksTable = {
 
 export type ArtifactsTable = {
   id: string;
-  codec: Codec;
+  /** `none`: the body is the content itself (sealed content does not get smaller). */
+  codec: Codec | "none";
   raw_bytes: number;
   body: Uint8Array;
   /** Set when the last list that named it dropped it. */

@@ -152,6 +152,50 @@ export interface JournalPage {
   readonly gaps: readonly string[];
 }
 
+/** What is known of a copy without its key. */
+export interface CopyHead {
+  /** What it is a copy of: the engine session's id, the checkpoint's id. */
+  readonly about: string;
+  /** Host that made it. */
+  readonly host: string;
+  /** Iterations of the run that were finished then. */
+  readonly iteration: number;
+  readonly at: string;
+  readonly bytes: number;
+}
+
+export interface StoredCopy extends CopyHead {
+  /** What the parts are, in the words of the one who stored it; null when it is unreadable. */
+  readonly contents: string | null;
+  /** Why it cannot be read here, and what to do about it. */
+  readonly unreadable: string | null;
+  readonly parts: readonly string[];
+}
+
+/**
+ * Copies of a run's conversation and tree, from which another host continues it. With LOOPKEEPER_KEY everything but the head is
+ * sealed; without it a shared database gets none, and the embedded store keeps them plain.
+ */
+export interface Copies {
+  /** Why no copy is stored here; null when copies are stored. */
+  readonly refused: string | null;
+  readonly sealed: boolean;
+  /** Stores a part of at most about 1 MiB, unless it is among `known`, and answers its id: equal parts have equal ids. */
+  putPart(bytes: Uint8Array, known: ReadonlySet<string>): Promise<string>;
+  /** Throws with the reason when it cannot be read. */
+  part(id: string): Promise<Uint8Array>;
+  /** Replaces the copy of this name; parts that no copy names any more are freed. Throws LeaseLostError when the fence is not the run's. */
+  set(copy: {
+    readonly run_id: string;
+    readonly name: "session" | "tree";
+    readonly fence: number;
+    readonly head: CopyHead;
+    readonly contents: string;
+    readonly parts: readonly string[];
+  }): Promise<void>;
+  get(runId: string, name: "session" | "tree"): Promise<StoredCopy | null>;
+}
+
 /** Durable record of all runs. Every method is one transaction; several processes use one store at once. */
 export interface Store {
   readonly kind: "sqlite" | "postgres";
@@ -206,6 +250,7 @@ export interface Store {
   events(runId: string, query: { readonly after?: number; readonly limit: number }): Promise<readonly RunEventRecord[]>;
   journal(runId: string, query: JournalQuery): Promise<JournalPage>;
 
+  readonly copies: Copies;
   /** Bytes by content: the id is the SHA-256 of the bytes; storing the same bytes twice keeps them once. */
   putArtifact(bytes: Uint8Array): Promise<string>;
   artifact(id: string): Promise<Uint8Array | null>;

@@ -18,6 +18,8 @@ export interface ToolSettings {
   readonly command_timeout_s: number;
   readonly fetch_remote: boolean;
   readonly config_path: string | null;
+  /** This host where several share the store; null in the embedded store. */
+  readonly host: string | null;
   /** Folder that holds the worktrees of runs. */
   readonly workspaces: string;
 }
@@ -28,8 +30,10 @@ export interface ToolContext {
   readonly store: Store;
   readonly checkpoints: Checkpoints;
   readonly agents: Agents;
-  readonly engines: Pick<Engines, "processIdentity" | "isAlive" | "killMarked">;
+  readonly engines: Pick<Engines, "processIdentity" | "isAlive" | "killMarked" | "hasSession">;
   readonly settings: ToolSettings;
+  /** This host, as drivers name it. */
+  readonly host: string;
   /** Folder the door was started in: where a repository is looked for last. */
   readonly cwd: string;
   /** The run whose process this door is, or null: writing tools are refused inside a run. */

@@ -4,7 +4,7 @@ import { defaultFrom, type GateFacts, isResumable, resumeNeeds } from "../resume
 import { headline, oneLine } from "../resume/headline.ts";
 import { epochMs, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { isLive, type RunRecord } from "../run/run.ts";
+import { isLive, isOfHost, type RunRecord } from "../run/run.ts";
 import { stopReasonRow } from "../run/stop-reason.ts";
 import type { RequestRecord } from "../store/store.ts";
 import type { ToolContext } from "./context.ts";
@@ -144,6 +144,7 @@ export function stopView(facts: GateFacts): RunView["stop"] {
 async function queuedBecause(ctx: ToolContext, run: RunRecord): Promise<string | null> {
   if (run.state !== "queued") return null;
   if (run.waiting_until !== null) return `it waits until ${run.waiting_until}`;
+  if (!isOfHost(run, ctx.host)) return `it waits for a worker on ${run.settings.host ?? "another host"}`;
   const workers = await ctx.store.workers();
   return workers.length === 0 ? "a worker is being started" : "it waits for a worker to take it";
 }

@@ -17,6 +17,7 @@ export async function restartRun(ctx: ToolContext, from: RunRecord, runId: strin
       workspace_path: path,
       settings: {
         ...from.settings,
+        host: ctx.settings.host,
         allowed_commands: [],
         auto_resume: from.settings.auto_resume === null ? null : { ...from.settings.auto_resume, used: 0 },
       },

@@ -7,6 +7,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { CHECKPOINT_KINDS, STOP_SOURCES } from "../run/run.ts";
 import { defineTool } from "./define-tool.ts";
 import { refuseIf } from "./guards.ts";
+import { hostView } from "./host-view.ts";
 import { common, findRun } from "./present.ts";
 import { choiceSchema, commonShape, runIdArgument, stopReasonSchema, verifySchema } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
@@ -111,7 +112,7 @@ export const runExplainStop = defineTool({
     refuseIf(refusalOf("explain", run));
     if (run.stop === null)
       throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
-    const snapshot = await loadStop(ctx, run, run.stop, { remote: ctx.settings.fetch_remote });
+    const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
     const branch = snapshot.drift?.branch;
     const wantsFreshBase = branch?.merged != null || branch?.remote?.deleted === true;
     const list = choices(

@@ -82,7 +82,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
           by: "grant",
           add_iterations: args.iterations,
           instructions: [],
-          settings: { ...run.settings, config_path: ctx.settings.config_path },
+          settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
           model: run.model,
           verify: null,
           data: {},

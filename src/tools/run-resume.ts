@@ -203,6 +203,7 @@ function settingsWith(args: ResumeArgs, run: RunRecord, ctx: ToolContext): RunSe
   return {
     ...run.settings,
     config_path: ctx.settings.config_path,
+    host: ctx.settings.host,
     allowed_commands: allowed,
     ...(args.budget === undefined ? {} : { budget: args.budget }),
     ...(args.auto_resume === undefined ? {} : { auto_resume: { ...args.auto_resume, used: 0 } }),

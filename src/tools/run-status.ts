@@ -14,6 +14,7 @@ const output = z.object({
   plan: planSchema,
   verify: z.array(verifySchema),
   context: z.enum(["pending", "new", "native", "handoff"]).nullable(),
+  warnings: z.array(z.string()),
   take_over: z
     .object({
       branch: z.string().nullable(),
@@ -50,6 +51,7 @@ export const runStatus = defineTool({
         .slice(0, 10)
         .map((result) => ({ ...result, command: oneLine(result.command, 160), tail: result.tail.slice(-300) })),
       context: attempts.at(-1)?.context ?? null,
+      warnings: ctx.store.copies.refused === null ? [] : [ctx.store.copies.refused],
       take_over: await takeOver(ctx, run),
     };
   },
@@ -67,6 +69,7 @@ export const runStatus = defineTool({
         ),
       ),
       section("Last events", answer.last_events),
+      section("Warnings", answer.warnings),
       answer.context === null ? null : `context of the present attempt: ${answer.context}`,
       answer.take_over === null
         ? null

@@ -190,6 +190,7 @@ function runRecord(input: {
       tool_silence_s: ctx.settings.tool_silence_s,
       command_timeout_s: ctx.settings.command_timeout_s,
       config_path: ctx.settings.config_path,
+      host: ctx.settings.host,
       base_run: args.base?.startsWith("run:") === true ? args.base.slice(4) : null,
     },
     resume_note: input.predecessor?.note ?? null,
@@ -218,6 +219,10 @@ async function warningsFor(
       `Remote ${remote} is a mirror: a git push to it would publish the hidden refs under refs/loopkeeper/. Push single branches, or unset remote.${remote}.mirror.`,
     );
   }
+  if (ctx.store.copies.refused !== null)
+    warnings.push(
+      `${ctx.store.copies.refused}. On another host this run can only go on by a hand-off, from commits that were pushed.`,
+    );
   if (args.auto_resume === undefined)
     warnings.push(
       "Nothing continues this run by itself after a cut-off, and nothing wakes you: call run_wait, or give auto_resume.",

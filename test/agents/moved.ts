@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createEngines } from "../../src/engine/create.ts";
 import type { Engine, EngineLaunch, Engines } from "../../src/engine/engine.ts";
+import { partsInMemory } from "../support/parts.ts";
 import { type AgentName, hermeticEnvironment, hermeticLaunch } from "./launch.ts";
 import { saidSoFar } from "./model-server/conversation.ts";
 import { startModelServer } from "./model-server/server.ts";
@@ -31,12 +32,12 @@ export function agentMoved(name: AgentName): void {
     expect(await first.prompt("PROMPT-ONE")).toMatchObject({ kind: "ended" });
     await first.stop();
     const session = { agent: here.agent, session_id: first.session_id, cwd: here.cwd };
-    const packed = await engines.packSession(session);
-    if (packed === null) throw new Error("nothing was packed");
+    const parts = partsInMemory();
+    const packed = await parts.pack(engines, session);
     await rm(join(folder, "here"), { recursive: true });
 
     const there = await launchIn(name, join(folder, "there"), model.port);
-    await engines.unpackSession({ agent: there.agent, session_id: first.session_id, cwd: there.cwd, packed });
+    await parts.unpack(engines, { agent: there.agent, session_id: first.session_id, cwd: there.cwd }, packed);
     model.enqueue({ call: { tool: "shell", command: "touch made-here" } }, { say: "Second turn." });
     const second = await started(engines, there, first.session_id);
     expect(second).toMatchObject({ context: "native", why_not_native: null });

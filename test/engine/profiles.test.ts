@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,6 +7,7 @@ import type { AgentSpec, Engines } from "../../src/engine/engine.ts";
 import type { SessionPlace } from "../../src/engine/profiles/profile.ts";
 import { profileOf } from "../../src/engine/profiles/table.ts";
 import { toolUpdateSchema } from "../../src/engine/updates.ts";
+import { partsInMemory } from "../support/parts.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -64,37 +65,65 @@ test.each([
     [".gemini/tmp/x/.project_root", ".gemini/tmp/x/chats/session-2026-11-29T20-00-081725fb.jsonl"],
   ],
 ])("the session files of %s move to another home and another working directory", async (profile, files, expected) => {
-  const packed = await enginesAt(await home("a", files)).packSession({ agent: agent(profile), session_id: ID, cwd: "/w/one" });
-  expect(packed).not.toBeNull();
+  const parts = partsInMemory();
+  const input = { agent: agent(profile), session_id: ID };
+  const packed = await parts.pack(enginesAt(await home("a", files)), { ...input, cwd: "/w/one" });
   const other = await home("b");
-  const input = { agent: agent(profile), session_id: ID, cwd: "/w/two/x", packed: packed ?? new Uint8Array() };
-  await enginesAt(other).unpackSession(input);
+  await parts.unpack(enginesAt(other), { ...input, cwd: "/w/two/x" }, packed);
   expect(await filesIn(other)).toEqual(expected);
 });
 
-test("a session that is there already keeps its bytes", async () => {
-  const files = { [`.claude/projects/-w-one/${ID}.jsonl`]: "old" };
-  const path = await home("a", files);
+test.each([
+  ["that went on since keeps its bytes", "old and more", "2020-01-01T00:00:00.000Z", "old and more"],
+  ["that is left over from an earlier stay gets what was said elsewhere", "o", "2020-01-01T00:00:00.000Z", "old"],
+  ["that is another one keeps its bytes when it is newer", "other", "2020-01-01T00:00:00.000Z", "other"],
+  ["that is another one is replaced when it is older", "other", "2100-01-01T00:00:00.000Z", "old"],
+])("a session's file %s", async (_what, present, packedAt, expected) => {
+  const name = `.claude/projects/-w-one/${ID}.jsonl`;
+  const path = await home("a", { [name]: "old" });
+  const parts = partsInMemory();
   const input = { agent: agent("claude"), session_id: ID, cwd: "/w/one" };
-  const packed = await enginesAt(path).packSession(input);
-  await writeFile(join(path, `.claude/projects/-w-one/${ID}.jsonl`), "newer");
-  await enginesAt(path).unpackSession({ ...input, packed: packed ?? new Uint8Array() });
-  expect(await readFile(join(path, `.claude/projects/-w-one/${ID}.jsonl`), "utf8")).toBe("newer");
+  const packed = await parts.pack(enginesAt(path), input);
+  await writeFile(join(path, name), present);
+  await parts.unpack(enginesAt(path), input, packed, packedAt);
+  expect(await readFile(join(path, name), "utf8")).toBe(expected);
+  expect(await filesIn(path)).toEqual([name]);
+});
+
+test("of a session that only grows, the parts before the last are stored once, and an unchanged file is not read again", async () => {
+  const name = `.claude/projects/-w-one/${ID}.jsonl`;
+  const path = await home("a", { [name]: "x".repeat(2.5 * 1024 * 1024), [`.claude/tasks/${ID}/1.json`]: "1" });
+  const parts = partsInMemory();
+  const engines = enginesAt(path);
+  const input = { agent: agent("claude"), session_id: ID, cwd: "/w/one" };
+  const first = await parts.pack(engines, input);
+  expect(first?.files.map((file) => file.parts.length)).toEqual([3, 1]);
+  expect(first?.files[0]?.parts[0]).toBe(first?.files[0]?.parts[1]);
+  parts.written.splice(0);
+  await parts.pack(engines, input);
+  expect(parts.written).toEqual([]);
+  await appendFile(join(path, name), "more");
+  const second = await parts.pack(engines, input);
+  expect(second?.files[0]?.parts.slice(0, 2)).toEqual(first?.files[0]?.parts.slice(0, 2));
+  expect(second?.files[0]?.parts[2]).not.toBe(first?.files[0]?.parts[2]);
+  expect(second?.files[1]).toEqual(first?.files[1]);
 });
 
 test.each(["claude", "codex", "gemini", "opencode", "scripted", "generic"])(
   "%s without such a session packs nothing",
   async (profile) => {
-    expect(await enginesAt(await home("a")).packSession({ agent: agent(profile), session_id: ID, cwd: "/w" })).toBeNull();
+    const input = { agent: agent(profile), session_id: ID, cwd: "/w" };
+    expect(await partsInMemory().pack(enginesAt(await home("a")), input)).toBeNull();
   },
 );
 
 test("a packed session of another engine is refused", async () => {
   const files = { [`.claude/projects/-w/${ID}.jsonl`]: "T" };
   const engines = enginesAt(await home("a", files));
-  const packed = await engines.packSession({ agent: agent("claude"), session_id: ID, cwd: "/w" });
-  const input = { agent: agent("codex"), session_id: ID, cwd: "/w", packed: packed ?? new Uint8Array() };
-  await expect(engines.unpackSession(input)).rejects.toThrow("another engine");
+  const parts = partsInMemory();
+  const input = { session_id: ID, cwd: "/w" };
+  const packed = await parts.pack(engines, { ...input, agent: agent("claude") });
+  await expect(parts.unpack(engines, { ...input, agent: agent("codex") }, packed)).rejects.toThrow("another engine");
 });
 
 test("gemini's empty recordings of a session go before it is loaded, and the one with its messages gets a name of no minute", async () => {

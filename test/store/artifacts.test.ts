@@ -41,7 +41,7 @@ for (const backend of backends) {
       expect(await store.runArtifacts(run_id, "empty")).toEqual({ meta: "{}", ids: [] });
     });
 
-    it("go a day after the last list dropped them, and stay while another run names them", async () => {
+    it("go a while after the last list dropped them, and stay while another run names them", async () => {
       const one = await store.createRun(aNewRun());
       const two = await store.createRun(aNewRun());
       const [shared = "", own = ""] = await Promise.all(["shared", "own"].map((text) => store.putArtifact(Buffer.from(text))));

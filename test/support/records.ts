@@ -40,6 +40,7 @@ export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
       command_timeout_s: 900,
       base_run: null,
       config_path: null,
+      host: null,
     },
     state: "queued",
     stop_reason: null,

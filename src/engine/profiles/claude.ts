@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import type { EngineProfile, SessionFile, SessionPlace } from "./profile.ts";
-import { engineFolder, readFiles, writeMissingFiles } from "./session-files.ts";
+import type { EngineProfile, SessionPlace } from "./profile.ts";
+import { engineFolder, findFiles } from "./session-files.ts";
 
 /** Claude Code through @agentclientprotocol/claude-agent-acp. */
 export const claude: EngineProfile = {
@@ -23,22 +23,28 @@ export const claude: EngineProfile = {
     ask: ["default", "plan"],
   },
   quirks: {},
-  async packSession(place) {
+  async sessionFiles(place) {
     const { session_id } = place;
     const folder = folderOf(place);
-    const transcript = await readFiles(folder, "projects", (name) => basename(name) === `${session_id}.jsonl`);
-    // Without the transcript the to-do files are of no use.
-    if (transcript.length === 0) return null;
-    return [...transcript, ...(await readFiles(folder, "tasks", (name) => isTask(name, session_id)))];
+    const own = await findFiles(folder, "projects", (name) => isOwn(name, session_id));
+    // Without the transcript the rest is of no use.
+    if (!own.some(({ name }) => basename(name) === `${session_id}.jsonl`)) return { files: [] };
+    return { files: [...own, ...(await findFiles(folder, "tasks", (name) => isTask(name, session_id)))] };
   },
-  async unpackSession(place, { cwd, files }) {
-    const moved = files.map((file) => (cwd === place.cwd ? file : underOtherProject(file, place.cwd)));
-    await writeMissingFiles(folderOf(place), moved);
-  },
+  sessionTarget: async (place, { cwd, names }) => ({
+    root: folderOf(place),
+    names: cwd === place.cwd ? names : names.map((name) => underOtherProject(name, place.cwd)),
+  }),
 };
 
 function folderOf(place: SessionPlace): string {
   return engineFolder(place.env, "CLAUDE_CONFIG_DIR", ".claude");
+}
+
+/** The transcript, and the folder beside it with transcripts of subagents and large results of tools. */
+function isOwn(name: string, sessionId: string): boolean {
+  const [, , entry] = name.split("/");
+  return entry === `${sessionId}.jsonl` || entry === sessionId;
 }
 
 function isTask(name: string, sessionId: string): boolean {
@@ -46,7 +52,8 @@ function isTask(name: string, sessionId: string): boolean {
 }
 
 // Transcripts are looked for in a folder that is named after the working directory.
-function underOtherProject(file: SessionFile, cwd: string): SessionFile {
-  if (!file.name.startsWith("projects/")) return file;
-  return { ...file, name: `projects/${cwd.replaceAll(/[^a-zA-Z0-9]/g, "-")}/${basename(file.name)}` };
+function underOtherProject(name: string, cwd: string): string {
+  if (!name.startsWith("projects/")) return name;
+  const [, , ...rest] = name.split("/");
+  return ["projects", cwd.replaceAll(/[^a-zA-Z0-9]/g, "-"), ...rest].join("/");
 }

@@ -1,5 +1,5 @@
 import type { EngineProfile, SessionPlace } from "./profile.ts";
-import { engineFolder, readFiles, writeMissingFiles } from "./session-files.ts";
+import { engineFolder, findFiles } from "./session-files.ts";
 
 /** Codex through @agentclientprotocol/codex-acp. */
 export const codex: EngineProfile = {
@@ -12,9 +12,11 @@ export const codex: EngineProfile = {
     ask: ["read-only"],
   },
   quirks: {},
-  packSession: (place) => readFiles(folderOf(place), "sessions", (name) => name.includes(`-${place.session_id}.jsonl`)),
+  sessionFiles: async (place) => ({
+    files: await findFiles(folderOf(place), "sessions", (name) => name.includes(`-${place.session_id}.jsonl`)),
+  }),
   // The working directory is told at the load: the file is good for every one.
-  unpackSession: (place, { files }) => writeMissingFiles(folderOf(place), files),
+  sessionTarget: async (place, { names }) => ({ root: folderOf(place), names }),
 };
 
 function folderOf(place: SessionPlace): string {

@@ -1,8 +1,9 @@
-import { rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { epochMs } from "../../run/clock.ts";
 import type { EngineProfile, SessionFile, SessionPlace } from "./profile.ts";
-import { readFiles, writeMissingFiles } from "./session-files.ts";
+import { findFiles } from "./session-files.ts";
 
 /** Gemini CLI. */
 export const gemini: EngineProfile = {
@@ -22,26 +23,39 @@ export const gemini: EngineProfile = {
    * broken one and deletes all of it: so the empty ones go first.
    */
   async beforeLoad(place) {
-    const all = await recordings(place);
-    const empty = all.filter((file) => !holdsConversation(file));
-    if (empty.length < all.length) await Promise.all(empty.map(({ name }) => rm(join(folderOf(place), name), { force: true })));
-    for (const { name } of all.filter(holdsConversation)) {
-      const kept = name.replace(NAMED_BY_MINUTE, `$1-kept-${epochMs()}-`);
-      if (kept !== name) await rename(join(folderOf(place), name), join(folderOf(place), kept));
+    for (const { name, path } of await recordings(place)) {
+      if (!(await holdsConversation(path))) await rm(path, { force: true });
+      else {
+        const kept = join(folderOf(place), name.replace(NAMED_BY_MINUTE, `$1-kept-${epochMs()}-`));
+        if (kept !== path) await rename(path, kept);
+      }
     }
   },
-  packSession: async (place) => (await recordings(place)).filter(holdsConversation),
+  async sessionFiles(place) {
+    const files: SessionFile[] = [];
+    for (const file of await recordings(place)) if (await holdsConversation(file.path)) files.push(file);
+    return { files };
+  },
   // A project's folder is named after its directory and holds a file that says whose it is.
-  async unpackSession(place, { files }) {
+  async sessionTarget(place, { names }) {
     const project = await projectFolder(place);
-    const moved = files.map(({ name, bytes }) => ({ name: `${project}/${name.split("/").slice(2).join("/")}`, bytes }));
-    const owner = { name: `${project}/${OWNER_FILE}`, bytes: Buffer.from(place.cwd) };
-    await writeMissingFiles(folderOf(place), [...moved, owner]);
+    // A recording that was here before has its name of that time: a second one of the same would be loaded or not by chance.
+    const present = new Map((await recordings(place)).map(({ name }) => [plainName(name), name]));
+    return {
+      root: folderOf(place),
+      names: names.map((name) => present.get(plainName(name)) ?? `${project}/${name.split("/").slice(2).join("/")}`),
+      beside: [{ name: `${project}/${OWNER_FILE}`, text: place.cwd }],
+    };
   },
 };
 
 /** `session-2026-11-29T19-58-` and the beginning of the id, as Gemini itself names a recording. */
 const NAMED_BY_MINUTE = /(session-\d{4}-\d\d-\d\dT\d\d-\d\d)-(?=[0-9a-f]{8}\.jsonl$)/;
+
+/** The file's name as Gemini itself gave it. */
+function plainName(name: string): string {
+  return basename(name).replace(/-kept-\d+-/, "-");
+}
 
 const OWNER_FILE = ".project_root";
 
@@ -52,19 +66,24 @@ function folderOf(place: SessionPlace): string {
 /** `tmp/<project>/chats/session-<minute>-<first 8 of the id>.jsonl`, one for each time that the session was opened. */
 function recordings(place: SessionPlace): Promise<readonly SessionFile[]> {
   const end = `-${place.session_id.slice(0, 8)}.jsonl`;
-  return readFiles(folderOf(place), "tmp", (name) => name.includes("/chats/session-") && name.endsWith(end));
+  return findFiles(folderOf(place), "tmp", (name) => name.includes("/chats/session-") && name.endsWith(end));
 }
 
 /** Whether it has a message, not only the lines that describe a session. */
-function holdsConversation({ bytes }: SessionFile): boolean {
-  return /^\{"id":/m.test(Buffer.from(bytes).toString("utf8"));
+async function holdsConversation(path: string): Promise<boolean> {
+  let seen = "\n";
+  for await (const piece of createReadStream(path, "utf8")) {
+    seen += String(piece);
+    if (seen.includes('\n{"id":')) return true;
+    seen = seen.slice(-8);
+  }
+  return false;
 }
 
 /** The folder that belongs to the working directory, else the first one of its name that belongs to no other. */
 async function projectFolder(place: SessionPlace): Promise<string> {
-  const owners = await readFiles(folderOf(place), "tmp", (name) => basename(name) === OWNER_FILE);
-  const own = owners.find(({ bytes }) => Buffer.from(bytes).toString("utf8").trim() === place.cwd);
-  if (own !== undefined) return dirname(own.name);
+  const owners = await findFiles(folderOf(place), "tmp", (name) => basename(name) === OWNER_FILE);
+  for (const { name, path } of owners) if ((await readFile(path, "utf8")).trim() === place.cwd) return dirname(name);
   const slug =
     basename(place.cwd)
       .toLowerCase()

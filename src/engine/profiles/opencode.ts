@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { PermissionLevel, PlanEntry } from "../../run/run.ts";
-import { outputOf } from "../process.ts";
+import { outputOf, outputToFile } from "../process.ts";
 import type { EngineProfile, SessionPlace } from "./profile.ts";
 
 const CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT";
@@ -14,32 +14,28 @@ export const opencode: EngineProfile = {
   environment: ({ permissions, base }) => ({ [CONFIG_VARIABLE]: JSON.stringify(configured(base[CONFIG_VARIABLE], permissions)) }),
   modes: { all: null, edits: null, ask: null },
   quirks: {},
-  async packSession(place) {
-    const exported = await command(place, ["export", place.session_id]);
-    return exported === null ? null : [{ name: EXPORT_FILE, bytes: exported }];
+  async sessionFiles(place) {
+    const folder = await mkdtemp(join(tmpdir(), "lk-export-"));
+    const path = join(folder, EXPORT_FILE);
+    const done = () => rm(folder, { recursive: true, force: true });
+    if (await outputToFile({ ...subcommand(place, ["export", place.session_id]), file: path }))
+      return { files: [{ name: EXPORT_FILE, path }], done };
+    await done();
+    return { files: [] };
   },
   // Its database ties a session to the directory it was made in; an import from another directory rebases it.
-  async unpackSession(place, { files }) {
-    const exported = files.find((file) => file.name === EXPORT_FILE);
-    if (exported === undefined || (await command(place, ["export", place.session_id])) !== null) return;
-    const folder = await mkdtemp(join(tmpdir(), "lk-import-"));
-    try {
-      const file = join(folder, EXPORT_FILE);
-      await writeFile(file, exported.bytes, { mode: 0o600 });
-      if ((await command(place, ["import", file])) === null) throw new Error("opencode could not import the session");
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+  async importSession(place, file) {
+    if ((await outputOf(subcommand(place, ["import", file]))) === null) throw new Error("opencode could not import the session");
   },
   planFrom: ({ rawInput, rawOutput }) => todos(rawInput) ?? todosOfOutput(rawOutput),
 };
 
 const EXPORT_FILE = "session.json";
 
-/** Output of a subcommand of the same program, or null when it failed. */
-function command(place: SessionPlace, args: readonly string[]): Promise<Buffer | null> {
+/** A subcommand of the same program. */
+function subcommand(place: SessionPlace, args: readonly string[]) {
   const before = place.args.filter((arg) => arg !== "acp");
-  return outputOf({ command: place.command, args: [...before, ...args], cwd: place.cwd, env: place.env, timeoutMs: 60_000 });
+  return { command: place.command, args: [...before, ...args], cwd: place.cwd, env: place.env, timeoutMs: 60_000 };
 }
 
 const objectSchema = z.record(z.string(), z.unknown());

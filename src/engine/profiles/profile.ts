@@ -12,10 +12,26 @@ export interface SessionPlace {
   readonly cwd: string;
 }
 
-/** A file of a session: its name within the engine's own folder, and its bytes. */
+/** A file of a session: its name within the engine's own folder, and where it is. */
 export interface SessionFile {
   readonly name: string;
-  readonly bytes: Uint8Array;
+  readonly path: string;
+}
+
+export interface SessionFiles {
+  readonly files: readonly SessionFile[];
+  /** Removes what was made only to be read. */
+  done?(): Promise<void>;
+}
+
+/** Where the files of a copy belong on this machine. */
+export interface SessionTarget {
+  /** The engine's own folder: nothing is written outside of it. */
+  readonly root: string;
+  /** Names within the folder, in the order of the copy's files. */
+  readonly names: readonly string[];
+  /** Small files that have to be there too. */
+  readonly beside?: readonly { readonly name: string; readonly text: string }[];
 }
 
 /** The facts in which one engine differs from the others. */
@@ -42,6 +58,10 @@ export interface EngineProfile {
   planFrom?(update: ToolUpdate): readonly PlanEntry[] | null;
   /** Waits or copies before a session is loaded, where the engine would lose it otherwise. */
   beforeLoad?(place: SessionPlace): Promise<void>;
-  packSession?(place: SessionPlace): Promise<readonly SessionFile[] | null>;
-  unpackSession?(place: SessionPlace, from: { readonly cwd: string; readonly files: readonly SessionFile[] }): Promise<void>;
+  /** The session's own files; none when it is not here. */
+  sessionFiles?(place: SessionPlace): Promise<SessionFiles>;
+  /** Where a copy's files go; `cwd` is the directory that the session worked in when it was copied. */
+  sessionTarget?(place: SessionPlace, copy: { readonly cwd: string; readonly names: readonly string[] }): Promise<SessionTarget>;
+  /** For an engine that keeps its sessions in a database of its own: takes in the one file of a copy. */
+  importSession?(place: SessionPlace, file: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { EngineProfile, SessionPlace } from "./profile.ts";
-import { engineFolder, readFiles, writeMissingFiles } from "./session-files.ts";
+import { engineFolder, findFiles } from "./session-files.ts";
 
 /** Our own deterministic agent. */
 export const scripted: EngineProfile = {
@@ -7,8 +7,10 @@ export const scripted: EngineProfile = {
   environment: () => ({}),
   modes: { all: ["all", "edits", "ask"], edits: ["edits", "ask"], ask: ["ask"] },
   quirks: {},
-  packSession: (place) => readFiles(folderOf(place), ".", (name) => name === `${place.session_id}.jsonl`),
-  unpackSession: (place, { files }) => writeMissingFiles(folderOf(place), files),
+  sessionFiles: async (place) => ({
+    files: await findFiles(folderOf(place), ".", (name) => name === `${place.session_id}.jsonl`),
+  }),
+  sessionTarget: async (place, { names }) => ({ root: folderOf(place), names }),
 };
 
 function folderOf(place: SessionPlace): string {
