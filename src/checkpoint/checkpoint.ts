@@ -94,9 +94,26 @@ export interface RestorePlan {
   readonly conflicts: readonly string[];
   /** Paths that cannot be covered (skipped in a checkpoint), never touched. */
   readonly uncovered: readonly string[];
-  readonly head: { readonly from: string | null; readonly to: string | null } | null;
-  /** Hash over everything the plan saw; a confirm token holds it. */
+  readonly head: HeadMove | null;
+  /** Tree of the working tree as the plan saw it, whole. */
+  readonly tree: string;
+  /** Tree of the user's index as the plan saw it. */
+  readonly index_tree: string;
+  /** Hash over everything that the plan depends on; a confirm token holds it. */
   readonly fingerprint: string;
+}
+
+/** HEAD goes to another commit, and with `branch` to another branch (null: to none). */
+export interface HeadMove {
+  /** Commit that HEAD names now, and the one it will name; null before a first commit. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly branch?: {
+    readonly from: string | null;
+    readonly to: string | null;
+    /** Where the branch to go to stands now; null when it is not there. */
+    readonly tip: string | null;
+  };
 }
 
 export interface RestoreResult {
@@ -106,10 +123,20 @@ export interface RestoreResult {
   readonly safety: Captured;
   /** Commits that a moved branch left behind, kept under a hidden ref. */
   readonly left_behind: { readonly ref: string; readonly commit: string } | null;
+  /** Paths whose entry in the user's index was set. */
+  readonly entries: readonly string[];
+  /** Paths outside of the plan that somebody else changed while it was applied. */
+  readonly changed_meanwhile: readonly string[];
 }
 
 /** A path's content in a tree: mode and object id, or null when the tree does not have it. */
 export type PathContent = { readonly mode: string; readonly oid: string } | null;
+
+export interface PathChange {
+  readonly path: string;
+  readonly from: PathContent;
+  readonly to: PathContent;
+}
 
 /** One path that a run changed: what it was before the run touched it and what the run left. */
 export interface OwnedPath {
@@ -118,6 +145,8 @@ export interface OwnedPath {
   readonly target: PathContent;
   /** Content as the run last left it. A path whose present content differs was changed by somebody else since. */
   readonly last: PathContent;
+  /** What a restore that was broken off may have left instead. */
+  readonly pending?: PathContent;
 }
 
 /** Everything the rest of the product asks of git. The only code that runs git is behind it. */
@@ -162,11 +191,15 @@ export interface Checkpoints {
     options: { readonly path?: string; readonly maxBytes: number },
   ): Promise<{ readonly text: string; readonly truncated: boolean }>;
   /** Every path that differs between two trees with its content on both sides; renames are a removal and an addition. */
-  changedPaths(
+  changedPaths(repo: Repository, from: string, to: string): Promise<readonly PathChange[]>;
+  /**
+   * Changes of an iteration that has just ended, without files that only went out of sight because an ignore rule changed.
+   * `unknown`: paths that came into sight with a rule, so that nobody can tell what they held before.
+   */
+  withoutIgnored(
     repo: Repository,
-    from: string,
-    to: string,
-  ): Promise<readonly { readonly path: string; readonly from: PathContent; readonly to: PathContent }[]>;
+    input: { readonly from: string; readonly changes: readonly PathChange[] },
+  ): Promise<{ readonly changes: readonly PathChange[]; readonly unknown: readonly string[] }>;
   contentAt(repo: Repository, tree: string, paths: readonly string[]): Promise<readonly PathContent[]>;
 
   /** A mark of where reflogs and refs stand now; acts are what came after it. */
@@ -208,10 +241,12 @@ export interface Checkpoints {
     input: {
       readonly run_id: string;
       readonly paths: readonly OwnedPath[];
+      /** Entries of the index that the run changed. One that differs from `last` was staged by somebody else and stays. */
+      readonly entries?: readonly OwnedPath[];
       /** Exact paths that may be overwritten although somebody else changed them. */
       readonly overwrite: readonly string[];
-      readonly head: { readonly from: string; readonly to: string } | null;
-      /** Commit of the target checkpoint: the run's staged entries go back to what its index held. Without it they are unstaged. */
+      readonly head: HeadMove | null;
+      /** Commit of the target checkpoint: where exact bytes and modes are looked for first. */
       readonly checkpoint?: string;
     },
   ): Promise<RestorePlan>;
@@ -224,10 +259,15 @@ export interface Checkpoints {
     input: {
       readonly run_id: string;
       readonly plan: RestorePlan;
-      readonly paths: readonly OwnedPath[];
       readonly safety_id: string;
       /** As given to `planRestore`. */
+      readonly paths: readonly OwnedPath[];
+      readonly entries?: readonly OwnedPath[];
       readonly checkpoint?: string;
+      /** Of what the plan was to overwrite: the paths whose entry in the index is set too, whoever staged it. */
+      readonly overwrite?: readonly string[];
+      /** Awaited between the safety checkpoint and the first write; when it throws, nothing is changed. */
+      readonly onSafety?: (safety: Captured) => Promise<void>;
     },
   ): Promise<RestoreResult>;
   /**

@@ -9,16 +9,23 @@ import type { RepoGit } from "./repo-git.ts";
 import { dropForced, extendSnapshot } from "./snapshot.ts";
 import { changedBetween } from "./tree.ts";
 
-/** `tree` with exactly the given paths at their target. */
-export async function composeTree(git: RepoGit, tree: string, paths: readonly OwnedPath[]): Promise<string> {
+/** `tree` with exactly the given paths at their target, left in an index of its own for `stageFiles`. */
+export async function composeTree(
+  git: RepoGit,
+  tree: string,
+  paths: readonly OwnedPath[],
+): Promise<{ readonly tree: string; readonly index: string }> {
   const index = join(git.private_dir, "index.compose");
   await rm(index, { force: true });
-  await git.run(["read-tree", tree], { index });
+  const config = ["core.sparseCheckout=false"];
+  await git.run(["read-tree", tree], { index, config });
   const changes = new Map(paths.map(({ path, target }) => [path, target] as const));
-  await git.run(["update-index", "-z", "--index-info"], { index, input: indexInfo(git, changes) });
-  const composed = (await git.run(["write-tree"], { index })).text;
-  await rm(index, { force: true });
-  return composed;
+  await git.run(["update-index", "-z", "--index-info"], { index, config, input: indexInfo(git, changes) });
+  return { tree: (await git.run(["write-tree"], { index, config })).text, index };
+}
+
+export async function dropComposed(git: RepoGit): Promise<void> {
+  await rm(join(git.private_dir, "index.compose"), { force: true });
 }
 
 /**
@@ -46,25 +53,28 @@ export interface Expectation {
   readonly paths: readonly string[];
   /** An ignore file was among them: files that it had hidden may come into sight. */
   readonly rules_changed: boolean;
-  readonly safety_id: string;
 }
 
-/** Reads the working tree again: nothing but what was meant to change may differ. */
-export async function verifyTree(
-  git: RepoGit,
-  expected: string,
-  { paths, rules_changed, safety_id }: Expectation,
-): Promise<void> {
+/** Reads the working tree again. Gives the paths that are not as `expected` says. */
+export async function differingFrom(git: RepoGit, expected: string, { paths, rules_changed }: Expectation): Promise<string[]> {
   const plain = await probeLocked(git);
   const differing = (await changedBetween(git, expected, plain.tree)).map((change) => change.path);
   // A restored ignore file hides files that are still there: looked at by name they must be the same.
   const after = differing.length + paths.length === 0 ? plain : await extendSnapshot(git, plain, [...differing, ...paths]);
   const wrong = (await changedBetween(git, expected, after.tree)).filter((change) => !(rules_changed && change.from === null));
   await dropForced(git);
-  if (wrong.length === 0) return;
-  const names = wrong.slice(0, 5).map((change) => change.path);
-  throw new LoopkeeperError(
+  return wrong.map((change) => change.path);
+}
+
+/** For a restore of a whole tree: nothing at all may differ. */
+export async function verifyTree(git: RepoGit, expected: string, safety_id: string): Promise<void> {
+  const wrong = await differingFrom(git, expected, { paths: [], rules_changed: true });
+  if (wrong.length > 0) throw notAsMeant(wrong, safety_id);
+}
+
+export function notAsMeant(paths: readonly string[], safetyId: string): LoopkeeperError {
+  return new LoopkeeperError(
     "repository_problem",
-    `While the restore wrote, ${names.join(", ")} changed too. What was there before is in checkpoint ${safety_id}.`,
+    `After the restore ${paths.slice(0, 5).join(", ")} is not as it was to be. What was there before is in checkpoint ${safetyId}.`,
   );
 }

@@ -6,6 +6,7 @@ import { dirtyFiles } from "./dirty-files.ts";
 import { type AskRemote, driftSince } from "./drift.ts";
 import { createGit, listRemote } from "./git.ts";
 import { commitOf } from "./head.ts";
+import { withoutIgnored } from "./ignored.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { normaliseRemote } from "./remote-url.ts";
@@ -60,6 +61,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     diffSummary: (repo, from, to, limit) => within(repo, (bound) => diffSummary(bound, from, to, limit)),
     patch: (repo, from, to, limits) => within(repo, (bound) => patchOf(bound, from, to, limits)),
     changedPaths: (repo, from, to) => within(repo, (bound) => changedBetween(bound, from, to)),
+    withoutIgnored: (repo, input) => within(repo, (bound) => withoutIgnored(bound, input)),
     contentAt: (repo, tree, paths) => within(repo, (bound) => contentsAt(bound, tree, paths)),
     actMark: (repo) => within(repo, actMark),
     observeActs: (repo, mark, input) => within(repo, (bound) => observeActs(bound, mark, input)),

@@ -1,9 +1,9 @@
 import { lstat, readdir } from "node:fs/promises";
 import { canonicalJson, sha256 } from "../run/id.ts";
 import { probeLocked } from "./capture.ts";
-import type { OwnedPath, PathContent, RestorePlan } from "./checkpoint.ts";
+import type { HeadMove, OwnedPath, PathContent, RestorePlan } from "./checkpoint.ts";
 import { commitOf, readBranch } from "./head.ts";
-import { entryLines } from "./index-entries.ts";
+import { type EntryLines, entryLines } from "./index-entries.ts";
 import { withPrivateLock } from "./lock.ts";
 import { type Meta, readMetas } from "./meta.ts";
 import { operationOf } from "./op-state.ts";
@@ -17,8 +17,9 @@ import { userIndexPath } from "./user-index.ts";
 export interface PlanInput {
   readonly run_id: string;
   readonly paths: readonly OwnedPath[];
+  readonly entries?: readonly OwnedPath[];
   readonly overwrite: readonly string[];
-  readonly head: { readonly from: string; readonly to: string } | null;
+  readonly head: HeadMove | null;
 }
 
 /** A plan with what it was made from. */
@@ -26,6 +27,8 @@ export interface Planned {
   readonly plan: RestorePlan;
   readonly snapshot: Snapshot;
   readonly present: ReadonlyMap<string, PathContent>;
+  /** The user's index. */
+  readonly lines: EntryLines;
   /** Metas of the run's checkpoints. */
   readonly metas: readonly Meta[];
 }
@@ -54,8 +57,10 @@ export async function planLocked(git: RepoGit, input: PlanInput): Promise<Planne
     uncovered: draft.uncovered.sort(),
     head,
   };
-  const fingerprint = await fingerprintOf(git, input, lists, present);
-  return { plan: { ...lists, fingerprint }, snapshot, present, metas };
+  const lines = await entryLines(git, userIndexPath(git));
+  const fingerprint = await fingerprintOf(git, input, lists, present, lines);
+  const plan = { ...lists, tree: snapshot.tree, index_tree: snapshot.user.index_tree, fingerprint };
+  return { plan, snapshot, present, lines, metas };
 }
 
 interface Draft {
@@ -76,11 +81,16 @@ function sortPaths(
     const now = present.get(owned.path) ?? null;
     if (isUncovered(owned)) draft.uncovered.push(owned.path);
     else if (sameContent(now, owned.target)) continue;
-    else if (!sameContent(now, owned.last) && !overwrite.has(owned.path)) draft.conflicts.add(owned.path);
+    else if (!leftByRun(owned, now) && !overwrite.has(owned.path)) draft.conflicts.add(owned.path);
     else if (owned.target === null) draft.remove.add(owned.path);
     else draft.restore.add(owned.path);
   }
   return draft;
+}
+
+/** Whether a content is what the run left, or what a restore that was broken off may have left. */
+export function leftByRun(owned: OwnedPath, now: PathContent): boolean {
+  return sameContent(now, owned.last) || (owned.pending !== undefined && sameContent(now, owned.pending));
 }
 
 /** What no checkpoint can hold, or one of the run's checkpoints had to leave out: its absence there proves nothing. */
@@ -127,31 +137,45 @@ async function onlyHolds(top: string, folder: string, going: ReadonlySet<string>
 }
 
 /** HEAD moves only from where the run left it, to a commit that is there, and never in the middle of an operation. */
-async function headMove(git: RepoGit, wanted: PlanInput["head"]): Promise<RestorePlan["head"]> {
-  if (wanted === null || wanted.from === wanted.to) return null;
-  if ((await commitOf(git, "HEAD")) !== wanted.from || (await commitOf(git, wanted.to)) === null) return null;
+async function headMove(git: RepoGit, wanted: HeadMove | null): Promise<HeadMove | null> {
+  if (wanted === null) return null;
+  if ((await commitOf(git, "HEAD")) !== wanted.from) return null;
+  if (wanted.to !== null && (await commitOf(git, wanted.to)) === null) return null;
+  const { branch } = wanted;
+  if (branch === undefined ? wanted.from === wanted.to : !(await canSwitch(git, branch, wanted.to))) return null;
   const operation = await operationOf(git.repo.git_dir);
-  return operation === null || operation === "bisect" ? { from: wanted.from, to: wanted.to } : null;
+  return operation === null || operation === "bisect" ? wanted : null;
+}
+
+async function canSwitch(git: RepoGit, branch: NonNullable<HeadMove["branch"]>, to: string | null): Promise<boolean> {
+  if (branch.from === branch.to || (await readBranch(git)) !== branch.from) return false;
+  // Without a commit there is only a branch to be on.
+  if (branch.to === null) return to !== null;
+  return (await commitOf(git, branch.to)) === branch.tip && (await isFree(git, branch.to));
+}
+
+/** Whether no working tree of the repository stands on the branch. */
+export async function isFree(git: RepoGit, branch: string): Promise<boolean> {
+  if ((await readBranch(git)) === branch) return false;
+  const listed = await git.run(["worktree", "list", "--porcelain"]);
+  return !listed.text.split("\n").includes(`branch ${branch}`);
 }
 
 async function fingerprintOf(
   git: RepoGit,
   input: PlanInput,
-  lists: Omit<RestorePlan, "fingerprint">,
+  lists: Pick<RestorePlan, "restore" | "remove" | "conflicts" | "uncovered" | "head">,
   present: ReadonlyMap<string, PathContent>,
+  lines: EntryLines,
 ): Promise<string> {
-  const entries = await entryLines(git, userIndexPath(git));
+  const names = new Set([...input.paths, ...(input.entries ?? [])].map(({ path }) => path));
   return sha256(
     canonicalJson({
       lists,
       run_id: input.run_id,
-      paths: input.paths.map(({ path, target, last }) => ({
-        path,
-        target,
-        last,
-        now: present.get(path) ?? null,
-        entry: entries.get(path) ?? null,
-      })),
+      paths: input.paths.map((owned) => ({ ...owned, now: present.get(owned.path) ?? null })),
+      entries: input.entries ?? [],
+      lines: [...names].map((path) => [path, lines.get(path) ?? null]),
       head: await commitOf(git, "HEAD"),
       branch: await readBranch(git),
       operation: await operationOf(git.repo.git_dir),

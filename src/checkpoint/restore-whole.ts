@@ -4,7 +4,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import { captureLocked, probeLocked } from "./capture.ts";
 import { checkOut, verifyTree } from "./compose.ts";
-import { commitOf, readBranch } from "./head.ts";
+import { commitOf } from "./head.ts";
 import { copyIndex } from "./index-file.ts";
 import { withIndexLock } from "./index-lock.ts";
 import { withPrivateLock } from "./lock.ts";
@@ -12,6 +12,7 @@ import { type Meta, readMeta } from "./meta.ts";
 import { operationOf } from "./op-state.ts";
 import { absolute, bytesOfPath, joinNul, parentsOf } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
+import { isFree } from "./restore-plan.ts";
 import { dropForced } from "./snapshot.ts";
 import { changedBetween, emptyTree } from "./tree.ts";
 import { zeroOid } from "./user-index.ts";
@@ -36,7 +37,7 @@ export async function restoreWhole(git: RepoGit, input: { readonly run_id: strin
       await held.replace(fresh);
       await writeState(git, meta);
       await dropForced(git);
-      await verifyTree(git, meta.tree, { paths: [], rules_changed: true, safety_id: meta.id });
+      await verifyTree(git, meta.tree, meta.id);
     }),
   );
 }
@@ -82,12 +83,6 @@ async function settleHead(git: RepoGit, meta: Meta): Promise<void> {
     }
   }
   await git.run(["update-ref", "--no-deref", ...message, "HEAD", meta.head]);
-}
-
-async function isFree(git: RepoGit, branch: string): Promise<boolean> {
-  if ((await readBranch(git)) === branch) return false;
-  const listed = await git.run(["worktree", "list", "--porcelain"]);
-  return !listed.text.split("\n").includes(`branch ${branch}`);
 }
 
 /** The captured index on top of the files' stat data: entries, conflicts and flags. */

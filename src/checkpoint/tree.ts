@@ -1,4 +1,4 @@
-import type { PathContent } from "./checkpoint.ts";
+import type { PathChange, PathContent } from "./checkpoint.ts";
 import { bytesOfPath, splitNul, textOfPath } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
 
@@ -7,12 +7,6 @@ export function emptyTree(format: "sha1" | "sha256"): string {
   return format === "sha1"
     ? "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
     : "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
-}
-
-export interface PathChange {
-  readonly path: string;
-  readonly from: PathContent;
-  readonly to: PathContent;
 }
 
 /** Every path that differs between two trees; a rename is a removal and an addition. */

@@ -1,7 +1,7 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { AgentSpec, Engine } from "../engine/engine.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
-import { loadOwned, type Owned } from "../resume/ownership.ts";
+import { loadOwned, type OwnedState } from "../resume/ownership.ts";
 import { repositoryState } from "../resume/repository-state.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -20,12 +20,14 @@ export interface Attempt {
   engine: Engine;
   /** Parts of the first prompt of this attempt, taken by the first iteration. */
   opening: { readonly kind: "first" | "resumed"; readonly note: string | null; readonly repository_state: string | null } | null;
-  owned: Owned;
+  owned: OwnedState;
   /** The working tree as it is known to be: an iteration's start is the last end. */
   last: { readonly id: string; readonly captured: Captured };
   readonly entry_key: string;
   readonly keys: string[];
   acts: number;
+  /** Commits of an iteration that was cut off. */
+  cut_commits: readonly string[];
   /** Cost of the engine session that is already in the run's usage. */
   cost_seen: number;
   /** Checks that could not be run (exit 126, 127) in the last iteration. */
@@ -105,6 +107,7 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
     entry_key: entryKey,
     keys: [],
     acts: 0,
+    cut_commits: [],
     cost_seen: 0,
     unrunnable: new Set(),
     turn: sink.target,
@@ -183,10 +186,10 @@ async function openingParts(
   record: AttemptRecord,
   engine: Engine,
   captured: Captured,
-  owned: Owned,
+  owned: OwnedState,
   whyNotNative: string | null,
 ): Promise<NonNullable<Attempt["opening"]>> {
-  const state = await repositoryState(drive.ctx, { run: drive.run, repo: drive.repo, captured, owned });
+  const state = await repositoryState(drive.ctx, { run: drive.run, repo: drive.repo, captured, owned: owned.files });
   if (record.started_from === "start")
     return { kind: "first", note: record.attempt === 1 ? drive.run.resume_note : null, repository_state: state };
   const facts = await noteFacts(drive, record);

@@ -57,7 +57,8 @@ export async function cutIteration(drive: Drive, evidence: string): Promise<CutI
     ],
   });
   const start = row.checkpoint_start === null ? null : await store.checkpoint(drive.run.run_id, row.checkpoint_start);
-  return { from_tree: start?.tree ?? null, calls, commits: commitsOf(acts) };
+  const from = start === null || start.tree === null ? null : { id: start.id, tree: start.tree, index_tree: start.index_tree };
+  return { from, calls, commits: commitsOf(acts) };
 }
 
 function callsOf(entries: readonly JournalEntry[]): readonly Call[] {

@@ -1,6 +1,11 @@
+import { relative, resolve } from "node:path";
+import type { Checkpoints, PathChange, PathContent, Repository } from "../checkpoint/checkpoint.ts";
+import { shellCommands } from "../checkpoint/shell-words.ts";
 import type { ToolCallSeen } from "../engine/engine.ts";
-import { absorb, type Owned, saveOwned } from "../resume/ownership.ts";
+import { ALWAYS, absorb, type Owned, type OwnedState, saveOwned } from "../resume/ownership.ts";
 import type { Act } from "../run/act.ts";
+import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import type { Store } from "../store/store.ts";
 import type { Drive } from "./drive.ts";
 
 /** What an iteration did to the repository: acts, and the paths that are the run's from then on. */
@@ -24,51 +29,128 @@ export function commitsOf(acts: readonly Act[]): readonly string[] {
   return acts.flatMap((act) => (act.kind === "commit" && act.ref !== null ? [act.ref] : []));
 }
 
-/** Adds what changed between an iteration's start and end to what the run owns, and stores it. */
+/** One end of an iteration. */
+export interface TreeEnd {
+  /** Checkpoint that holds it; null at the end, where it is not recorded yet. */
+  readonly id: string | null;
+  readonly tree: string;
+  readonly index_tree: string | null;
+}
+
+/** What of a run this needs: a part of its drive. */
+interface Owner {
+  readonly ctx: { readonly store: Store; readonly checkpoints: Checkpoints };
+  readonly run: Pick<RunRecord, "run_id" | "workspace_kind">;
+  readonly repo: Repository;
+}
+
+/** Adds what changed between an iteration's start and end, in files and in the index, to what the run owns, and stores it. */
 export async function absorbChanges(
-  drive: Drive,
+  owner: Owner,
   input: {
-    readonly owned: Owned;
-    readonly from_tree: string;
-    readonly to_tree: string;
+    readonly owned: OwnedState;
+    readonly from: TreeEnd;
+    readonly to: TreeEnd;
     readonly calls: readonly CallFacts[];
     readonly commits: readonly string[];
   },
-): Promise<Owned> {
-  if (input.from_tree === input.to_tree) return input.owned;
-  const { checkpoints, store } = drive.ctx;
-  const changes = await checkpoints.changedPaths(drive.repo, input.from_tree, input.to_tree);
-  const unseen = changes.filter((change) => !input.owned.has(change.path)).map((change) => change.path);
-  const entryTree = unseen.length === 0 ? null : await firstEntryTree(drive);
-  const contents = entryTree === null ? [] : await checkpoints.contentAt(drive.repo, entryTree, unseen);
-  const entry = new Map(unseen.map((path, index) => [path, contents[index] ?? null]));
-  const committed = await committedPaths(drive, input.commits);
-  const inPlace = drive.run.workspace_kind === "in_place";
-  const attributed = (path: string): boolean => !inPlace || committed.has(path) || input.calls.some((call) => names(call, path));
-  const owned = absorb(input.owned, changes, { entry, attributed });
-  await saveOwned(store, drive.run.run_id, owned);
+): Promise<OwnedState> {
+  const { from, to } = input;
+  if (from.tree === to.tree && from.index_tree === to.index_tree) return input.owned;
+  const first = await firstEntry(owner);
+  const committed = await committedPaths(owner, input.commits);
+  const named = namedPaths(input.calls, owner.repo.top);
+  const inPlace = owner.run.workspace_kind === "in_place";
+  const attributed = (path: string): boolean => !inPlace || committed.has(path) || named(path);
+  const start = from.id ?? ALWAYS;
+  const seen = await owner.ctx.checkpoints.changedPaths(owner.repo, from.tree, to.tree);
+  const { changes, unknown } = await owner.ctx.checkpoints.withoutIgnored(owner.repo, { from: from.tree, changes: seen });
+  const files = absorb(input.owned.files, changes, {
+    start,
+    entry: await entryContents(owner, first?.tree ?? null, changes, input.owned.files),
+    attributed,
+    unknown: new Set(unknown),
+  });
+  const entries = await absorbEntries(owner, input, first, start, (path) => {
+    const file = files.get(path);
+    return attributed(path) || (file !== undefined && file.unattributed_after === null);
+  });
+  const owned = { files, entries };
+  await saveOwned(owner.ctx.store, owner.run.run_id, owned);
   return owned;
 }
 
-async function firstEntryTree(drive: Drive): Promise<string | null> {
-  const [first] = await drive.ctx.store.attempts(drive.run.run_id);
+async function absorbEntries(
+  owner: Owner,
+  input: { readonly owned: OwnedState; readonly from: TreeEnd; readonly to: TreeEnd },
+  first: CheckpointRecord | null,
+  start: string,
+  attributed: (path: string) => boolean,
+): Promise<Owned> {
+  const { from, to, owned } = input;
+  if (from.index_tree === null || to.index_tree === null || from.index_tree === to.index_tree) return owned.entries;
+  const changes = await owner.ctx.checkpoints.changedPaths(owner.repo, from.index_tree, to.index_tree);
+  const entry = await entryContents(owner, first?.index_tree ?? null, changes, owned.entries);
+  return absorb(owned.entries, changes, { start, entry, attributed, unknown: new Set() });
+}
+
+/** What paths that the run touches for the first time held at its start. */
+async function entryContents(
+  owner: Owner,
+  tree: string | null,
+  changes: readonly PathChange[],
+  owned: Owned,
+): Promise<ReadonlyMap<string, PathContent>> {
+  const unseen = changes.filter((change) => !owned.has(change.path)).map((change) => change.path);
+  const contents = tree === null || unseen.length === 0 ? [] : await owner.ctx.checkpoints.contentAt(owner.repo, tree, unseen);
+  return new Map(unseen.map((path, index) => [path, contents[index] ?? null]));
+}
+
+async function firstEntry(owner: Owner): Promise<CheckpointRecord | null> {
+  const [first] = await owner.ctx.store.attempts(owner.run.run_id);
   if (first?.entry_checkpoint == null) return null;
-  return (await drive.ctx.store.checkpoint(drive.run.run_id, first.entry_checkpoint))?.tree ?? null;
+  return owner.ctx.store.checkpoint(owner.run.run_id, first.entry_checkpoint);
 }
 
 /** Paths in the run's own commits; in a worktree everything is the run's anyway. */
-async function committedPaths(drive: Drive, commits: readonly string[]): Promise<ReadonlySet<string>> {
+async function committedPaths(owner: Owner, commits: readonly string[]): Promise<ReadonlySet<string>> {
   const paths = new Set<string>();
-  if (drive.run.workspace_kind === "worktree") return paths;
+  if (owner.run.workspace_kind === "worktree") return paths;
   for (const commit of commits.slice(0, 50)) {
-    const parent = await drive.ctx.checkpoints.resolve(drive.repo, `${commit}^`);
+    const parent = await owner.ctx.checkpoints.resolve(owner.repo, `${commit}^`);
     if (parent === null) continue;
-    for (const change of await drive.ctx.checkpoints.changedPaths(drive.repo, parent, commit)) paths.add(change.path);
+    for (const change of await owner.ctx.checkpoints.changedPaths(owner.repo, parent, commit)) paths.add(change.path);
   }
   return paths;
 }
 
-/** A tool call names a path in its locations, or in the text of its command. */
-function names(call: CallFacts, path: string): boolean {
-  return call.paths.some((named) => named === path || named.endsWith(`/${path}`)) || (call.command?.includes(path) ?? false);
+/** Whether a tool call names a path, or a folder that holds it: in its locations, or as a word of its command. */
+function namedPaths(calls: readonly CallFacts[], top: string): (path: string) => boolean {
+  const named = new Set<string>();
+  const add = (folder: string, word: string): void => {
+    const path = relative(top, resolve(folder, word));
+    if (path !== "" && path !== ".." && !path.startsWith("../")) named.add(path);
+  };
+  for (const call of calls) {
+    for (const path of call.paths) add(top, path);
+    for (const { words, cwd } of call.command === null ? [] : shellCommands(call.command)) {
+      const folder = resolve(top, ...cwd);
+      for (const word of words) for (const piece of new Set([word, word.slice(word.indexOf("=") + 1)])) add(folder, piece);
+    }
+    for (const word of call.command === null ? [] : redirectedIn(call.command)) add(top, word);
+  }
+  return (path) => {
+    const plain = path.replaceAll("\\\\", "\\");
+    for (let at = plain; ; at = at.slice(0, at.lastIndexOf("/"))) {
+      if (named.has(at)) return true;
+      if (!at.includes("/")) return false;
+    }
+  };
+}
+
+/** Targets of `>` and `>>`, which are no words of a command. */
+function redirectedIn(command: string): readonly string[] {
+  return [...command.matchAll(/>{1,2}\s*["']?([^\s"'|&;<>()]+)/gu)].flatMap((match) =>
+    match[1] === undefined ? [] : [match[1]],
+  );
 }

@@ -130,8 +130,8 @@ async function finish(
   attempt.acts += acts.length;
   attempt.owned = await absorbChanges(drive, {
     owned: attempt.owned,
-    from_tree: attempt.last.captured.tree,
-    to_tree: captured.tree,
+    from: attempt.last.captured,
+    to: captured,
     calls: callsSeen(turn),
     commits: commitsOf(acts),
   });
@@ -203,6 +203,7 @@ async function recordCut(drive: Drive, attempt: Attempt, row: IterationRecord, m
   const at = now();
   const { turn } = attempt;
   const acts = await observeActs(drive, { mark, iteration: row.number, at, calls: callsSeen(turn) });
+  attempt.cut_commits = commitsOf(acts);
   await drive.apply({
     bump_revision: false,
     run: {

@@ -63,10 +63,17 @@ async function runSteps(drive: Drive): Promise<void> {
 
 async function finishRun(drive: Drive, stop: ReturnType<typeof loopStop>): Promise<void> {
   if (stop.reason === "done" && drive.run.settings.on_done === "commit" && drive.run.workspace_kind === "worktree") {
-    await drive.ctx.checkpoints.commitAll(
-      drive.repo,
-      `${drive.run.objective.split("\n")[0]?.slice(0, 70) ?? "Loopkeeper run"}\n\nRun: ${drive.run.run_id}`,
-    );
+    const title = drive.run.objective.split("\n")[0]?.slice(0, 70) ?? "Loopkeeper run";
+    const commit = await drive.ctx.checkpoints.commitAll(drive.repo, `${title}\n\nRun: ${drive.run.run_id}`);
+    const act = {
+      kind: "commit",
+      what: title,
+      ref: commit,
+      iteration: drive.run.iteration,
+      at: now(),
+      status: "landed",
+    } as const;
+    if (commit !== null) await drive.apply({ bump_revision: false, acts: [act] });
   }
   await stopRun(drive, { stop, ceiling: null, step: null, attempt: null });
 }

@@ -1,7 +1,7 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
 import { uncommittedOf } from "../resume/owners.ts";
-import { loadOwned, type Owned } from "../resume/ownership.ts";
+import { loadOwned, type OwnedState } from "../resume/ownership.ts";
 import { now } from "../run/clock.ts";
 import { LeaseLostError, LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
@@ -10,7 +10,7 @@ import { transition } from "../run/transition.ts";
 import type { Attempt } from "./attempt.ts";
 import { captureFault, recordOf } from "./capture.ts";
 import type { Drive } from "./drive.ts";
-import { absorbChanges } from "./effects.ts";
+import { absorbChanges, type TreeEnd } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
 import { copyLeftSession, copySession } from "./session-copy.ts";
 import { unreachableAfter } from "./stages.ts";
@@ -27,8 +27,8 @@ export interface StopInput {
 }
 
 export interface CutIteration {
-  /** Tree at the iteration's start. */
-  readonly from_tree: string | null;
+  /** Working tree and index at the iteration's start. */
+  readonly from: TreeEnd | null;
   readonly calls: readonly Pick<ToolCallSeen, "title" | "command" | "paths" | "status">[];
   readonly commits: readonly string[];
 }
@@ -82,8 +82,13 @@ async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
       kind: "stop",
       thorough: true,
     });
-    const owned = await ownAtStop(drive, input, captured);
-    const uncommitted = await uncommittedOf(drive.ctx, { run: drive.run, repo: drive.workspace, checkpoint: captured, owned });
+    const owned = await ownAtStop(drive, input, captured, open !== null);
+    const uncommitted = await uncommittedOf(drive.ctx, {
+      run: drive.run,
+      repo: drive.workspace,
+      checkpoint: captured,
+      owned: owned.files,
+    });
     return {
       record: recordOf(drive, captured, about),
       uncommitted,
@@ -105,13 +110,14 @@ async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
   }
 }
 
-/** What a cut-off iteration changed is the run's too: its end is the stop checkpoint. */
-async function ownAtStop(drive: Drive, input: StopInput, captured: Captured): Promise<Owned> {
+/** What a cut-off iteration changed is the run's too: its end is the stop checkpoint. Without one nothing more is the run's. */
+async function ownAtStop(drive: Drive, input: StopInput, captured: Captured, cutOff: boolean): Promise<OwnedState> {
   const owned = input.attempt?.owned ?? (await loadOwned(drive.ctx.store, drive.run.run_id));
-  const fromTree = input.attempt?.last.captured.tree ?? input.cut?.from_tree ?? null;
-  if (fromTree === null) return owned;
+  const from = input.attempt?.last.captured ?? input.cut?.from ?? null;
+  if (from === null || !cutOff) return owned;
+  const commits = input.attempt?.cut_commits ?? input.cut?.commits ?? [];
   const calls = input.attempt === null ? (input.cut?.calls ?? []) : callsSeen(input.attempt.turn);
-  return absorbChanges(drive, { owned, from_tree: fromTree, to_tree: captured.tree, calls, commits: input.cut?.commits ?? [] });
+  return absorbChanges(drive, { owned, from, to: captured, calls, commits });
 }
 
 function failedRecord(

@@ -1,7 +1,11 @@
-import { msOf, now } from "../run/clock.ts";
-import type { RunRecord } from "../run/run.ts";
+import type { Checkpoints } from "../checkpoint/checkpoint.ts";
+import type { Act } from "../run/act.ts";
+import { isoOf, msOf, now } from "../run/clock.ts";
+import type { CheckpointRecord, RunRecord, SkippedPath } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
+import { driftSince, ownCommits } from "./drift-since.ts";
 import { oneLine } from "./headline.ts";
+import { emptyTree, ownersOf } from "./owners.ts";
 import { HEAD_CONFLICT, type RunRestore } from "./restore.ts";
 
 /** What a destructive action does, told before it is done. */
@@ -12,30 +16,32 @@ export interface Consequences {
   conflicts: { path: string; changed_by: string }[];
 }
 
+interface Deps {
+  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runsOfRepository">;
+  readonly checkpoints: Checkpoints;
+}
+
 const LISTED = 20;
 
 export async function resetConsequences(
-  deps: { readonly store: Pick<Store, "acts" | "runsOfRepository"> },
+  deps: Deps,
   run: RunRecord,
   restore: RunRestore,
   wish: { readonly to_start: boolean; readonly restart: boolean; readonly overwrite: readonly string[] },
 ): Promise<Consequences> {
   const { plan, target } = restore;
-  const acts = await deps.store.acts(run.run_id, 500);
-  const lasting = acts.filter((act) => act.kind !== "commit" && act.kind !== "branch");
-  const commits = acts.filter((act) => act.kind === "commit");
+  const acts = (await deps.store.acts(run.run_id, 500)).filter((act) => isAfter(act, target));
+  const overwritten = wish.overwrite.filter((path) => plan.restore.includes(path) || plan.remove.includes(path));
   return {
     happens: [
       await whichRun(deps, run),
       `Its files go back to ${wish.to_start ? "the state before the run began" : `checkpoint ${target.id} (${target.kind}, iteration ${target.iteration}, ${target.at})`}: ${plan.restore.length} restored, ${plan.remove.length} removed.`,
-      ...(plan.head === null ? [] : [`${run.branch ?? "HEAD"} goes back to ${plan.head.to?.slice(0, 12) ?? "no commit"}.`]),
+      ...headHappens(run, restore),
       "Everything that is removed is kept in a safety checkpoint first; resetting to it brings all of it back.",
-      ...(wish.overwrite.length > 0
-        ? [`Overwritten although others changed them: ${wish.overwrite.slice(0, LISTED).join(", ")}.`]
+      ...(overwritten.length > 0
+        ? [`Overwritten although others changed them: ${overwritten.slice(0, LISTED).join(", ")}.`]
         : []),
-      ...(plan.uncovered.length > 0
-        ? [`Not covered by the checkpoint and left alone: ${plan.uncovered.slice(0, LISTED).join(", ")}.`]
-        : []),
+      ...(await leftAlone(deps, run, restore)),
       wish.restart
         ? "A new run with the same settings is started."
         : wish.to_start
@@ -45,30 +51,53 @@ export async function resetConsequences(
     undoes: [
       ...listed("restores", plan.restore),
       ...listed("removes", plan.remove),
-      ...(plan.head === null
-        ? []
-        : commits
-            .slice(-LISTED)
-            .map(
-              (act) =>
-                `commit ${act.ref?.slice(0, 12) ?? ""} "${oneLine(act.what, 80)}" leaves the branch (kept under a hidden ref)`,
-            )),
+      ...(plan.head === null ? [] : acts.filter(leavesTheBranch).slice(-LISTED).map(undoneCommit)),
     ],
-    cannot_undo: lasting
-      .slice(-LISTED)
-      .map(
-        (act) =>
-          `${act.kind}: ${oneLine(act.what, 120)}${act.ref === null ? "" : ` (${act.ref})`}${act.status === "unobserved" ? ", its outcome was never seen" : ""}`,
-      ),
-    conflicts: plan.conflicts.slice(0, LISTED).map((path) => ({
-      path,
-      changed_by: path === HEAD_CONFLICT ? "somebody who committed or switched the branch" : "somebody else since",
-    })),
+    cannot_undo: [
+      ...acts
+        .filter((act) => plan.head === null || !leavesTheBranch(act))
+        .slice(-LISTED)
+        .map(lastingAct),
+      ...(await uncovered(deps, run, restore)),
+    ],
+    conflicts: await conflictsOf(deps, run, restore),
   };
 }
 
+/** Acts of later iterations. Git tells the time of a commit in whole seconds. */
+function isAfter(act: Act, target: CheckpointRecord): boolean {
+  return act.iteration > target.iteration && act.at >= isoOf(msOf(target.at) - 1_000);
+}
+
+/** A commit, or a merge that is nothing but one: it goes when the branch goes back. */
+function leavesTheBranch(act: Act): boolean {
+  return act.kind === "commit" || (act.kind === "merge" && act.what.startsWith("git "));
+}
+
+function undoneCommit(act: Act): string {
+  return `${act.kind} ${act.ref?.slice(0, 12) ?? ""} "${oneLine(act.what, 80)}" leaves the branch (kept under a hidden ref)`;
+}
+
+function lastingAct(act: Act): string {
+  const seen = act.status === "unobserved" ? ", its outcome was never seen" : "";
+  const ref = act.ref === null ? "" : ` (${act.ref})`;
+  return `${act.kind}: ${oneLine(act.what, 120)}${ref}${seen}, stays`;
+}
+
+function headHappens(run: RunRecord, { plan, repo }: RunRestore): string[] {
+  if (plan.head === null) return [];
+  const to = plan.head.to?.slice(0, 12) ?? "no commit";
+  const { branch } = plan.head;
+  if (branch === undefined) return [`${short(repo.branch) ?? run.branch ?? "HEAD"} goes back to ${to}.`];
+  return [
+    `HEAD goes back from ${short(branch.from) ?? "no branch"} to ${short(branch.to) ?? "no branch"} at ${to}; ${short(branch.from) ?? "what it was on"} stays where it is.`,
+  ];
+}
+
+const short = (ref: string | null): string | null => ref?.replace(/^refs\/heads\//u, "") ?? null;
+
 /** Names the run so that nobody resets the wrong one. */
-async function whichRun(deps: { readonly store: Pick<Store, "runsOfRepository"> }, run: RunRecord): Promise<string> {
+async function whichRun(deps: Deps, run: RunRecord): Promise<string> {
   const hours = (msOf(now()) - msOf(run.created_at)) / 3_600_000;
   const age = hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} h`;
   const runs = await deps.store.runsOfRepository({
@@ -78,7 +107,79 @@ async function whichRun(deps: { readonly store: Pick<Store, "runsOfRepository"> 
     limit: 10,
   });
   const newer = runs.find((other) => other.run_id !== run.run_id && other.created_at > run.created_at);
-  return `Run ${run.run_id} ("${oneLine(run.objective, 120)}") on ${run.repo_path}, branch ${run.branch ?? "none"}, started ${age} ago, is reset.${newer === undefined ? "" : ` A newer run on this repository is ${newer.run_id} ("${oneLine(newer.objective, 60)}", ${newer.state}).`}`;
+  return `Run ${run.run_id} ("${oneLine(run.objective, 120)}") on ${run.repo_path}, branch ${short(run.branch) ?? "none"}, started ${age} ago, is reset.${newer === undefined ? "" : ` A newer run on this repository is ${newer.run_id} ("${oneLine(newer.objective, 60)}", ${newer.state}).`}`;
+}
+
+/** Uncommitted files that are somebody else's, so that nobody fears for them. */
+async function leftAlone(deps: Deps, run: RunRecord, restore: RunRestore): Promise<string[]> {
+  const { plan, repo } = restore;
+  const diff = await deps.checkpoints.diffSummary(repo, repo.head ?? emptyTree(repo), plan.tree, 200);
+  const own = new Set(restore.owned.files.keys());
+  const others = diff.files.map((file) => file.path).filter((path) => !own.has(path));
+  if (others.length === 0) return [];
+  const owners = await ownersOf(deps, { run, repo, tree: plan.tree, owned: restore.owned.files, paths: others });
+  const named = others.slice(0, LISTED).map((path) => {
+    const owner = owners.get(path);
+    return `${oneLine(path, 100)} (${owner?.kind === "other_run" ? `changed by run ${owner.run_id}` : "not changed by this run"})`;
+  });
+  const more = others.length - named.length;
+  return [`Left as it is: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`];
+}
+
+async function conflictsOf(deps: Deps, run: RunRecord, restore: RunRestore): Promise<Consequences["conflicts"]> {
+  const { plan, repo } = restore;
+  const files = restore.owned.files;
+  // HEAD first: it must not be lost among many files.
+  const paths = plan.conflicts.filter((path) => path !== HEAD_CONFLICT);
+  const owners = await ownersOf(deps, { run, repo, tree: plan.tree, owned: files, paths });
+  const head = plan.conflicts.includes(HEAD_CONFLICT)
+    ? [{ path: HEAD_CONFLICT, changed_by: await whoMovedHead(deps, run, restore) }]
+    : [];
+  const named = paths.map((path) => {
+    const owner = owners.get(path);
+    if (owner?.kind === "other_run") return { path, changed_by: `run ${owner.run_id}` };
+    if (owner?.kind === "this_run")
+      return { path, changed_by: "this run, but something of somebody else stands in its way or came before" };
+    const unattributed = files.get(path)?.unattributed_after != null;
+    return {
+      path,
+      changed_by: unattributed
+        ? "unattributed: it changed while the run worked, but no tool call or commit of the run names it"
+        : "somebody else since",
+    };
+  });
+  return [...head, ...named].slice(0, 3 * LISTED);
+}
+
+async function whoMovedHead(deps: Deps, run: RunRecord, { target }: RunRestore): Promise<string> {
+  const drift = await driftSince(deps, run, target, { own_commits: await ownCommits(deps, run), remote: false });
+  const commits = (drift?.commits_by_others ?? []).slice(0, 5);
+  if (commits.length === 0) return "somebody who moved or switched the branch";
+  return commits
+    .map((commit) => `${oneLine(commit.author, 40)} (${commit.sha.slice(0, 10)} "${oneLine(commit.subject, 60)}")`)
+    .join(", ");
+}
+
+const WHY_UNCOVERED = {
+  too_big: "it is too big for a checkpoint",
+  quota: "the checkpoint was full",
+  unreadable: "it could not be read",
+  special: "it is no ordinary file",
+  nested_repository: "it is a repository of its own",
+} as const satisfies Record<SkippedPath["why"], string>;
+
+/** What no checkpoint holds, so that nothing of it can be brought back. */
+async function uncovered(deps: Deps, run: RunRecord, { plan, target }: RunRestore): Promise<string[]> {
+  const [newest] = await deps.store.checkpoints(run.run_id, 1);
+  const skipped = new Map([...target.skipped, ...(newest?.skipped ?? [])].map((item) => [item.path, item] as const));
+  for (const path of plan.uncovered) if (!skipped.has(path)) skipped.set(path, { path, bytes: 0, why: "nested_repository" });
+  const lines = [...skipped.values()].map(
+    (item) =>
+      `Whatever changed in ${oneLine(item.path, 100)} stays: ${WHY_UNCOVERED[item.why]}${item.bytes > 0 ? ` (${Math.ceil(item.bytes / 2 ** 20)} MB)` : ""}, so no checkpoint covers it.`,
+  );
+  return lines.length <= LISTED
+    ? lines
+    : [...lines.slice(0, LISTED), `… and ${lines.length - LISTED} more paths that no checkpoint covers`];
 }
 
 function listed(verb: string, paths: readonly string[]): string[] {

@@ -35,7 +35,7 @@ export async function ownersOf(
   input.paths.forEach((path, index) => {
     const content = present[index] ?? null;
     const mine = input.owned.get(path);
-    if (mine?.attributed && sameContent(mine.last, content)) owners.set(path, { kind: "this_run" });
+    if (mine?.unattributed_after === null && sameContent(mine.last, content)) owners.set(path, { kind: "this_run" });
     else unknown.push({ path, content });
   });
   if (unknown.length > 0) await findOtherRuns(deps, input, unknown, owners);

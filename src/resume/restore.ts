@@ -1,16 +1,30 @@
-import type { Checkpoints, OwnedPath, Repository, RestorePlan, RestoreResult } from "../checkpoint/checkpoint.ts";
+import type {
+  Captured,
+  Checkpoints,
+  HeadMove,
+  OwnedPath,
+  PathContent,
+  Repository,
+  RestorePlan,
+  RestoreResult,
+} from "../checkpoint/checkpoint.ts";
+import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 import { checkpointRecord } from "./checkpoint-record.ts";
-import { driftSince, ownCommits } from "./drift-since.ts";
-import { loadOwned, type Owned, sameContent, saveOwned } from "./ownership.ts";
+import { ownCommits } from "./drift-since.ts";
+import { loadOwned, type Owned, type OwnedEntry, type OwnedState, sameContent, saveOwned } from "./ownership.ts";
+import { changedSince, headMovedByRun, ownSince, type Timeline, timelineOf } from "./timeline.ts";
 
 /** Takes back what a run changed, and nothing else. Reset, entry restore and drift restore all go through here. */
 
 interface Deps {
-  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runArtifacts" | "setRunArtifacts">;
+  readonly store: Pick<
+    Store,
+    "acts" | "checkpoint" | "checkpoints" | "iterations" | "runArtifacts" | "setRunArtifacts" | "apply"
+  >;
   readonly checkpoints: Checkpoints;
 }
 
@@ -18,14 +32,17 @@ export interface RunRestore {
   readonly repo: Repository;
   readonly target: CheckpointRecord;
   readonly paths: readonly OwnedPath[];
-  readonly owned: Owned;
+  readonly entries: readonly OwnedPath[];
+  readonly overwrite: readonly string[];
+  readonly owned: OwnedState;
   readonly plan: RestorePlan;
-  /** Commits of the run that the branch leaves behind. */
-  readonly undone_commits: readonly string[];
 }
 
 /** The name under which a HEAD that cannot be moved back stands among the conflicts. */
 export const HEAD_CONFLICT = "HEAD";
+
+/** More than a run can have: each iteration takes one. */
+const ALL = 100_000;
 
 /** What taking the run's paths (and HEAD, where the run itself moved it) back to `target` would do. */
 export async function planRunRestore(
@@ -41,6 +58,7 @@ export async function planRunRestore(
     );
   }
   const repo = await workspaceOf(deps, run);
+  refuseOperation(repo);
   if (!(await deps.checkpoints.isPresent(repo, target.commit))) {
     throw new LoopkeeperError(
       "repository_problem",
@@ -48,17 +66,24 @@ export async function planRunRestore(
     );
   }
   const owned = await loadOwned(deps.store, run.run_id);
-  const paths = await ownedPaths(deps, repo, target.tree, owned, overwrite === "all");
-  const head = await headMove(deps, run, repo, target);
+  const timeline = timelineOf(await deps.store.checkpoints(run.run_id, ALL));
+  const all = overwrite === "all";
+  const wanted = { repo, target, timeline, all };
+  const paths = await ownedPaths(deps, wanted, owned.files, target.tree);
+  const forced = overwrite === "all" ? paths.map((entry) => entry.path) : overwrite;
+  const entries = target.index_tree === null ? [] : await ownedEntries(deps, wanted, owned.entries, target.index_tree, forced);
+  const head = await headMove(deps, run, repo, target, timeline);
   const plan = await deps.checkpoints.planRestore(repo, {
     run_id: run.run_id,
     checkpoint: target.commit,
     paths,
-    overwrite: overwrite === "all" ? paths.map((entry) => entry.path) : overwrite,
+    entries,
+    overwrite: forced,
     head: head.move,
   });
-  const conflicts = head.conflict ? [...plan.conflicts, HEAD_CONFLICT] : plan.conflicts;
-  return { repo, target, paths, owned, plan: { ...plan, conflicts }, undone_commits: head.commits };
+  const stays = head.conflict || (head.move !== null && plan.head === null);
+  const conflicts = stays ? [...plan.conflicts, HEAD_CONFLICT] : plan.conflicts;
+  return { repo, target, paths, entries, overwrite: forced, owned, plan: { ...plan, conflicts } };
 }
 
 async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
@@ -71,60 +96,151 @@ async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
   return deps.checkpoints.discover(run.workspace_path);
 }
 
-/** The run's paths with what the target holds. One that the run itself left as the target has it needs nothing, unless all of them are to be so again. */
-async function ownedPaths(deps: Deps, repo: Repository, tree: string, owned: Owned, all: boolean): Promise<readonly OwnedPath[]> {
-  const names = [...owned.keys()];
-  const contents = await deps.checkpoints.contentAt(repo, tree, names);
-  return names.flatMap((path, index) => {
-    const entry = owned.get(path);
-    const target = contents[index] ?? null;
-    if (entry === undefined || (sameContent(entry.last, target) && !all)) return [];
+/** In the middle of a merge or a rebase files and index mean something else: nothing is restored, nothing is aborted. */
+function refuseOperation(repo: Repository): void {
+  if (repo.operation === null || repo.operation === "bisect") return;
+  throw new LoopkeeperError(
+    "not_allowed",
+    `operation_in_progress: a ${repo.operation} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then call again.`,
+  );
+}
+
+interface Wanted {
+  readonly repo: Repository;
+  readonly target: CheckpointRecord;
+  readonly timeline: Timeline;
+  /** Every path of the run, whoever changed it since. */
+  readonly all: boolean;
+}
+
+/** The run's paths with what the target holds. */
+async function ownedPaths(deps: Deps, wanted: Wanted, owned: Owned, tree: string): Promise<readonly OwnedPath[]> {
+  const { target, timeline, all } = wanted;
+  const chosen = [...owned].filter(([, entry]) => all || changedSince(entry, target.id, timeline));
+  const contents = await deps.checkpoints.contentAt(
+    wanted.repo,
+    tree,
+    chosen.map(([path]) => path),
+  );
+  return chosen.flatMap(([path, entry], n) => {
+    const content = contents[n] ?? null;
+    // Left as the target has it: whatever somebody made of it since is no business of this restore.
+    if (!all && entry.pending === undefined && sameContent(entry.last, content)) return [];
     // A path that is not the run's alone counts as left at the target: whatever is there now is then somebody else's, a conflict.
-    return [{ path, target, last: entry.foreign || !entry.attributed ? target : entry.last }];
+    return ownSince(entry, target.id, timeline) ? ownedPath(path, content, entry) : { path, target: content, last: content };
   });
 }
 
-interface HeadMove {
-  readonly move: { readonly from: string; readonly to: string } | null;
-  readonly conflict: boolean;
-  readonly commits: readonly string[];
+/** The run's index entries; those that others had a hand in are left out, unless their path is to be overwritten. */
+async function ownedEntries(
+  deps: Deps,
+  wanted: Wanted,
+  owned: Owned,
+  tree: string,
+  forced: readonly string[],
+): Promise<readonly OwnedPath[]> {
+  const { target, timeline, all } = wanted;
+  const own = [...owned].filter(([, entry]) => all || changedSince(entry, target.id, timeline));
+  const mine = new Map(own.filter(([, entry]) => ownSince(entry, target.id, timeline)));
+  const names = [...new Set([...mine.keys(), ...forced])];
+  const contents = await deps.checkpoints.contentAt(wanted.repo, tree, names);
+  return names.map((path, n) => {
+    const content = contents[n] ?? null;
+    const entry = mine.get(path);
+    return entry === undefined ? { path, target: content, last: content } : ownedPath(path, content, entry);
+  });
 }
 
-/** HEAD goes back only if the run itself moved it and nobody committed on top. */
-async function headMove(deps: Deps, run: RunRecord, repo: Repository, target: CheckpointRecord): Promise<HeadMove> {
-  if (target.head === null || repo.head === null || target.head === repo.head)
-    return { move: null, conflict: false, commits: [] };
+function ownedPath(path: string, target: PathContent, entry: OwnedEntry): OwnedPath {
+  return { path, target, last: entry.last, ...(entry.pending === undefined ? {} : { pending: entry.pending }) };
+}
+
+/** HEAD and branch go back only if the run itself moved them and nobody committed on top. */
+async function headMove(
+  deps: Deps,
+  run: RunRecord,
+  repo: Repository,
+  target: CheckpointRecord,
+  timeline: Timeline,
+): Promise<{ readonly move: HeadMove | null; readonly conflict: boolean }> {
+  if (target.head === repo.head && target.branch === repo.branch) return { move: null, conflict: false };
   const own = await ownCommits(deps, run);
-  const drift = await driftSince(deps, run, target, { own_commits: own, remote: false });
-  const foreign =
-    drift === null || drift.commits_by_others.length > 0 || (target.branch !== null && repo.branch !== target.branch);
-  if (foreign) return { move: null, conflict: true, commits: [] };
-  return { move: { from: repo.head, to: target.head }, conflict: false, commits: own };
+  const iterations = await deps.store.iterations(run.run_id, ALL);
+  if (!headMovedByRun(timeline, target, repo, { iterations, own_commits: own })) return { move: null, conflict: true };
+  const move = { from: repo.head, to: target.head };
+  if (target.branch === repo.branch) return { move, conflict: false };
+  const tip = target.branch === null ? null : await deps.checkpoints.resolve(repo, target.branch);
+  const left = timeline.records.some((record) => record.branch === target.branch && record.head === tip);
+  if (tip !== null && !left && !own.includes(tip)) return { move: null, conflict: true };
+  return { move: { ...move, branch: { from: repo.branch, to: target.branch, tip } }, conflict: false };
 }
 
 /** Applies a plan and remembers what the run's paths hold afterwards. The safety checkpoint brings it all back. */
-export async function applyRunRestore(deps: Deps, run: RunRecord, restore: RunRestore): Promise<RestoreResult> {
+export async function applyRunRestore(
+  deps: Deps,
+  run: RunRecord,
+  restore: RunRestore,
+  lease: { readonly fence: number } | null = null,
+): Promise<RestoreResult> {
+  const going = new Set([...restore.plan.restore, ...restore.plan.remove]);
+  const files = restore.paths.filter((owned) => going.has(owned.path));
   const result = await deps.checkpoints.applyRestore(restore.repo, {
     run_id: run.run_id,
     ...(restore.target.commit === null ? {} : { checkpoint: restore.target.commit }),
     plan: restore.plan,
     paths: restore.paths,
+    entries: restore.entries,
+    overwrite: restore.overwrite,
     safety_id: newCheckpointId(),
+    onSafety: async (safety) => {
+      // Both before the first write: a process that dies in the middle leaves a checkpoint that can be named and gone back to.
+      await deps.store.apply({
+        run_id: run.run_id,
+        at: now(),
+        ...(lease === null ? {} : lease),
+        bump_revision: false,
+        checkpoints: [safetyRecord(run, safety, now())],
+      });
+      await saveOwned(deps.store, run.run_id, {
+        files: expecting(restore.owned.files, files),
+        entries: expecting(restore.owned.entries, restore.entries),
+      });
+    },
   });
-  const changed = new Set([...result.restored, ...result.removed]);
-  const owned = new Map(restore.owned);
-  for (const entry of restore.paths) {
-    const before = owned.get(entry.path);
-    if (before !== undefined && changed.has(entry.path))
-      owned.set(entry.path, { ...before, last: entry.target, foreign: false, attributed: true });
-  }
-  await saveOwned(deps.store, run.run_id, owned);
+  const entries = restore.entries.filter((owned) => result.entries.includes(owned.path));
+  await saveOwned(deps.store, run.run_id, {
+    files: settled(restore.owned.files, files, result.safety.id),
+    entries: settled(restore.owned.entries, entries, result.safety.id),
+  });
   return result;
 }
 
+/** Ownership while a restore is under way: a path may be as it was, or as it is to be. */
+function expecting(owned: Owned, going: readonly OwnedPath[]): Owned {
+  const next = new Map(owned);
+  for (const { path, target } of going) {
+    const before = owned.get(path);
+    if (before !== undefined) next.set(path, { ...before, pending: target });
+  }
+  return next;
+}
+
+/** Ownership after a restore: what it put in place counts as the run's, so that going back to the safety checkpoint works. */
+function settled(owned: Owned, gone: readonly OwnedPath[], safetyId: string): Owned {
+  const next = new Map(owned);
+  for (const { path, target } of gone)
+    next.set(path, {
+      last: target,
+      changed_after: safetyId,
+      foreign_before: owned.get(path)?.foreign_before ?? null,
+      unattributed_after: owned.get(path)?.unattributed_after ?? null,
+    });
+  return next;
+}
+
 /** The record of a restore's safety checkpoint. */
-export function safetyRecord(run: RunRecord, result: RestoreResult, at: string): CheckpointRecord {
-  return checkpointRecord(result.safety, {
+export function safetyRecord(run: RunRecord, safety: Captured, at: string): CheckpointRecord {
+  return checkpointRecord(safety, {
     kind: "reset",
     iteration: run.iteration,
     step: run.stop?.step ?? null,

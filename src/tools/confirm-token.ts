@@ -11,6 +11,11 @@ const payloadSchema = z.strictObject({
   revision: z.number().int(),
   /** Hash over everything that the preview saw. */
   fingerprint: z.string(),
+  /** Trees of the working tree and of the index as they were, whole. */
+  tree: z.string(),
+  index_tree: z.string(),
+  /** Paths outside of the run's that were seen to change from one preview to the next, as a log does that is written to. */
+  restless: z.array(z.string()),
   /** The previewed arguments, as canonical JSON. */
   args: z.string(),
   expires_at: z.string(),

@@ -5,12 +5,12 @@ import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned } from "../resume/ownership.ts";
 import { refusalOf } from "../resume/refusals.ts";
-import { applyRunRestore, planRunRestore, type RunRestore, safetyRecord } from "../resume/restore.ts";
+import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, newCheckpointId, newRunId, newToken, shortId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
-import { isExpired, mintToken, readToken } from "./confirm-token.ts";
+import { type ConfirmPayload, isExpired, mintToken, readToken } from "./confirm-token.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
@@ -59,6 +59,8 @@ type Answer = z.output<typeof output>;
 
 /** Paths listed in an answer; the whole list is in the run's events. */
 const LISTED = 50;
+/** Paths outside of the run's that a token may hold as changing all the time. */
+const RESTLESS = 50;
 
 export const runReset = defineTool({
   name: "run_reset",
@@ -101,7 +103,7 @@ function consequenceLines(consequences: z.output<typeof consequencesSchema>): (s
     section("What it undoes", consequences.undoes),
     section("What it cannot undo", consequences.cannot_undo),
     section(
-      "Conflicts, left alone",
+      "Conflicts, left alone (for paths, a new preview with overwrite takes them back all the same)",
       consequences.conflicts.map((conflict) => `${conflict.path}: changed by ${conflict.changed_by}`),
     ),
   ];
@@ -140,15 +142,17 @@ const wishArgs = (wish: Wish): string =>
   canonicalJson({ to: wish.to.id, restart: wish.restart, overwrite: [...wish.overwrite].sort() });
 const wishArgsSchema = z.strictObject({ to: z.string(), restart: z.boolean(), overwrite: z.array(z.string()) });
 
-async function preview(
-  args: Args,
-  ctx: ToolContext,
-  run: RunRecord,
-  again: "expired" | "changed" | null,
-  previewed: z.output<typeof wishArgsSchema> | null = null,
-): Promise<Answer> {
-  const wish = await wishOf(args, ctx, run, previewed);
+interface Previewed {
+  readonly again: "expired" | "changed";
+  readonly args: z.output<typeof wishArgsSchema>;
+  /** Paths that others change all the time. */
+  readonly restless: readonly string[];
+}
+
+async function preview(args: Args, ctx: ToolContext, run: RunRecord, before: Previewed | null): Promise<Answer> {
+  const wish = await wishOf(args, ctx, run, before?.args ?? null);
   const restore = await planRunRestore(ctx, run, wish.to, wish.overwrite);
+  refuseStrangers(restore, wish);
   const consequences = await resetConsequences(ctx, run, restore, wish);
   const { token, expires_at } = mintToken(await ctx.store.secret(), {
     action: "reset",
@@ -156,17 +160,32 @@ async function preview(
     owner: ctx.owner,
     revision: run.revision,
     fingerprint: restore.plan.fingerprint,
+    tree: restore.plan.tree,
+    index_tree: restore.plan.index_tree,
+    restless: [...(before?.restless ?? [])],
     args: wishArgs(wish),
   });
-  const summary = `Nothing was changed yet. Resetting run ${run.run_id} would restore ${restore.plan.restore.length} and remove ${restore.plan.remove.length} files${restore.plan.conflicts.length === 0 ? "" : ` and leave ${restore.plan.conflicts.length} conflicts alone`}.`;
+  const conflicts = restore.plan.conflicts.length;
+  const summary = `Nothing was changed yet. Resetting run ${run.run_id} would restore ${restore.plan.restore.length} and remove ${restore.plan.remove.length} files${conflicts === 0 ? "" : ` and leave ${conflicts} conflicts alone`}.`;
   return {
     ...(await common(ctx, run, { summary })),
     needs_confirmation: true,
-    preview_again: again,
+    preview_again: before?.again ?? null,
     consequences,
     confirm_token: token,
     expires_at,
   };
+}
+
+/** Only paths that the run changed can be overwritten: anything else is a mistake that must not go by in silence. */
+function refuseStrangers(restore: RunRestore, wish: Wish): void {
+  const known = new Set(restore.paths.map((owned) => owned.path));
+  const strange = wish.overwrite.filter((path) => !known.has(path));
+  if (strange.length === 0) return;
+  throw new LoopkeeperError(
+    "bad_input",
+    `overwrite: ${strange.slice(0, 5).join(", ")} is no path that this run changed since that checkpoint. Give exact paths as the preview lists them under conflicts, or leave overwrite out.`,
+  );
 }
 
 async function confirm(args: Args, token: string, call: Call, run: RunRecord): Promise<Answer> {
@@ -179,11 +198,28 @@ async function confirm(args: Args, token: string, call: Call, run: RunRecord): P
       "confirm_token_invalid",
       "to, restart or overwrite differ from the preview. Leave them out to do what was previewed, or call without confirm_token for a new preview.",
     );
-  if (isExpired(payload)) return preview(args, ctx, run, "expired", previewed);
-  if (payload.revision !== run.revision) return preview(args, ctx, run, "changed", previewed);
+  const again = (why: Previewed["again"], restless: readonly string[]) =>
+    preview(args, ctx, run, { again: why, args: previewed, restless });
+  if (isExpired(payload)) return again("expired", payload.restless);
+  if (payload.revision !== run.revision) return again("changed", payload.restless);
   const restore = await planRunRestore(ctx, run, wish.to, wish.overwrite);
-  if (restore.plan.fingerprint !== payload.fingerprint) return preview(args, ctx, run, "changed", previewed);
+  if (restore.plan.fingerprint !== payload.fingerprint) return again("changed", payload.restless);
+  const moved = await movedSince(ctx, restore, payload);
+  if (moved === null || moved.length > 0) return again("changed", [...payload.restless, ...(moved ?? [])].slice(0, RESTLESS));
   return carryOut(call, run, restore, wish);
+}
+
+/** Paths, none of the run's, that differ from the previewed tree and were quiet before; null when that tree is gone. */
+async function movedSince(ctx: ToolContext, restore: RunRestore, payload: ConfirmPayload): Promise<readonly string[] | null> {
+  const { plan, repo } = restore;
+  try {
+    const files = await ctx.checkpoints.changedPaths(repo, payload.tree, plan.tree);
+    const staged = await ctx.checkpoints.changedPaths(repo, payload.index_tree, plan.index_tree);
+    const restless = new Set(payload.restless);
+    return [...new Set([...files, ...staged].map((change) => change.path))].filter((path) => !restless.has(path));
+  } catch {
+    return null;
+  }
 }
 
 /** Holds the run and its tree while the files are taken back, then records all of it in one transaction. */
@@ -200,7 +236,7 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
     throw new LoopkeeperError("already_running", `another call is changing run ${run.run_id} now. Look at run_status.`);
   try {
     const at = now();
-    const result = await applyRunRestore(ctx, run, restore);
+    const result = await applyRunRestore(ctx, run, restore, lease);
     const after = await captureAfter(ctx, run, restore);
     const restarted = wish.restart ? newRunId() : null;
     const own = {
@@ -213,6 +249,7 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
       restarted_run_id: restarted,
     };
     const attempts = await ctx.store.attempts(run.run_id);
+    const restored = await markAt(ctx, run, wish.to);
     const changed = await ctx.store.apply({
       run_id: run.run_id,
       at,
@@ -220,13 +257,13 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
       expected_revision: run.revision,
       bump_revision: true,
       run: {
-        was_reset: wish.to_start ? result.safety.id : null,
+        was_reset: wasReset(run, wish, result.safety.id, restored),
         waiting_until: null,
         ...(run.stop === null ? {} : { stop: { ...run.stop, uncommitted: after.uncommitted } }),
       },
       // The conversation knows files that are gone now: a rewound run goes on by hand-off.
       attempts: attempts.map((attempt) => ({ step: attempt.step, attempt: attempt.attempt, engine_session: null })),
-      checkpoints: [safetyRecord(run, result, at), after.record],
+      checkpoints: [after.record],
       events: [
         {
           type: "run_reset",
@@ -240,17 +277,39 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
             kept: result.kept,
             left_behind: result.left_behind,
             restarted_run_id: restarted,
+            was_reset: run.was_reset,
           },
         },
       ],
       ...(request === null ? {} : { request: request.record(run.run_id, own) }),
     });
     if (restarted !== null) await restartRun(ctx, changed, restarted, shortId(restarted));
-    const summary = `Run ${run.run_id} was reset: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${result.left_behind === null ? "" : ` Commits left behind are kept under ${result.left_behind.ref}.`}${restarted === null ? "" : ` It was started anew as ${restarted}.`}`;
+    const meanwhile = result.changed_meanwhile.slice(0, 10).join(", ");
+    const summary = `Run ${run.run_id} was reset: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${result.left_behind === null ? "" : ` Commits left behind are kept under ${result.left_behind.ref}.`}${restarted === null ? "" : ` It was started anew as ${restarted}.`}${meanwhile === "" ? "" : ` While it was done somebody else changed ${meanwhile}.`}`;
     return { ...(await common(ctx, changed, { summary })), ...own };
   } finally {
     await ctx.store.releaseLease(run.run_id, lease.fence);
   }
+}
+
+/** At its start a run has nothing to go on with; going back to a checkpoint of a reset brings back what it was then. */
+function wasReset(run: RunRecord, wish: Wish, safetyId: string, then: string | null | undefined): string | null {
+  if (wish.to_start) return run.was_reset ?? safetyId;
+  return then === undefined ? null : then;
+}
+
+const markSchema = z.looseObject({ safety_checkpoint: z.string(), was_reset: z.string().nullable().default(null) });
+
+/** The mark that the run had when a safety checkpoint was taken; undefined for any other checkpoint. */
+async function markAt(ctx: ToolContext, run: RunRecord, to: CheckpointRecord): Promise<string | null | undefined> {
+  if (to.kind !== "reset") return undefined;
+  const events = await ctx.store.events(run.run_id, { limit: 10_000 });
+  for (const event of events) {
+    const mark = event.type === "run_reset" ? markSchema.safeParse(event.data) : null;
+    if (mark?.success && mark.data.safety_checkpoint === to.id) return mark.data.was_reset;
+  }
+  // A checkpoint of how a reset left things, or of one that was broken off: nothing is known to be wrong with the mark.
+  return run.was_reset;
 }
 
 /** The tree as the reset left it: what later changes are compared with. */
@@ -262,7 +321,7 @@ async function captureAfter(ctx: ToolContext, run: RunRecord, restore: RunRestor
     run,
     repo,
     checkpoint: captured,
-    owned: await loadOwned(ctx.store, run.run_id),
+    owned: (await loadOwned(ctx.store, run.run_id)).files,
   });
   const record = checkpointRecord(captured, { kind: "reset", iteration: run.iteration, step: null, attempt: null, at: now() });
   return { uncommitted, record };

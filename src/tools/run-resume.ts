@@ -3,7 +3,6 @@ import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "../resume
 import { permissionAnswerText } from "../resume/permission-answer.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
-import { safetyRecord } from "../resume/restore.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
@@ -319,7 +318,6 @@ async function reopen(
       ...(prepared.place === null ? {} : { run: { ...change.run, ...prepared.place }, tree_hold: prepared.place.workspace_path }),
       run_id: run.run_id,
       at,
-      ...(applied === null ? {} : { checkpoints: [safetyRecord(run, applied, at)] }),
       ...(request === null ? {} : { request: request.record(run.run_id, own) }),
     });
     return { run: resumed, own };

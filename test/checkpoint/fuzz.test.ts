@@ -131,14 +131,24 @@ async function thereAndBack(top: string, target: Captured, stop: Captured, n: nu
   const go = async (from: Captured, to: Captured, id: string) => {
     const changes = await checkpoints.changedPaths(repo, to.tree, from.tree);
     const paths = changes.map((change) => ({ path: change.path, target: change.from, last: change.to }));
+    const staged = await checkpoints.changedPaths(repo, to.index_tree, from.index_tree);
+    const entries = staged.map((change) => ({ path: change.path, target: change.from, last: change.to }));
     const plan = await checkpoints.planRestore(repo, {
       run_id: "run_f",
       paths,
+      entries,
       overwrite: [],
       head: null,
       checkpoint: to.commit,
     });
-    const result = await checkpoints.applyRestore(repo, { run_id: "run_f", plan, paths, safety_id: id, checkpoint: to.commit });
+    const result = await checkpoints.applyRestore(repo, {
+      run_id: "run_f",
+      plan,
+      paths,
+      entries,
+      safety_id: id,
+      checkpoint: to.commit,
+    });
     for (const path of plan.remove) expect(existsSync(join(top, path)) && lstatSync(join(top, path)).isFile()).toBe(false);
     const contents = await checkpoints.contentAt(repo, to.tree, plan.restore);
     const after = await checkpoints.capture(repo, { run_id: "run_f", id: `${id}_after`, kind: "iteration" });
@@ -154,8 +164,10 @@ async function thereAndBack(top: string, target: Captured, stop: Captured, n: nu
     .filter((change) => own.includes(change.path))
     .map((change) => ({ path: change.path, target: change.from, last: change.to }));
   const checkpoint = there.result.safety.commit;
-  const plan = await checkpoints.planRestore(repo, { run_id: "run_f", paths, overwrite: [], head: null, checkpoint });
-  await checkpoints.applyRestore(repo, { run_id: "run_f", plan, paths, safety_id: `back_${n}`, checkpoint });
+  const unstaged = await checkpoints.changedPaths(repo, there.result.safety.index_tree, there.after.index_tree);
+  const entries = unstaged.map((change) => ({ path: change.path, target: change.from, last: change.to }));
+  const plan = await checkpoints.planRestore(repo, { run_id: "run_f", paths, entries, overwrite: [], head: null, checkpoint });
+  await checkpoints.applyRestore(repo, { run_id: "run_f", plan, paths, entries, safety_id: `back_${n}`, checkpoint });
   expect(plan.conflicts, `step ${n}`).toEqual([]);
   if (!own.includes(".gitignore")) expect(manifest(top)).toEqual(start);
   expect(box.git(top, "ls-files", "-s", "-v"), `step ${n}`).toBe(index);

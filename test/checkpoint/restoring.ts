@@ -32,22 +32,30 @@ export function makeRestoring() {
     const paths = changes
       .filter((change) => ask.only === undefined || ask.only.includes(change.path))
       .map((change) => ({ path: change.path, target: change.from, last: change.to }));
+    const staged = await checkpoints.changedPaths(repo, target.index_tree, last.index_tree);
+    const entries = staged.map((change) => ({ path: change.path, target: change.from, last: change.to }));
     const plan = await checkpoints.planRestore(repo, {
       run_id: "run_t",
       paths,
+      entries,
       overwrite: ask.overwrite ?? [],
       head: ask.head ?? null,
       checkpoint: target.commit,
     });
-    return { plan, apply: () => applyPlan(repo, paths, plan, target) };
+    return { plan, apply: () => applyPlan(repo, { paths, entries }, plan, target) };
   }
 
-  function applyPlan(repo: Repository, paths: readonly OwnedPath[], plan: RestorePlan, target: Captured): Promise<RestoreResult> {
+  function applyPlan(
+    repo: Repository,
+    owned: { readonly paths: readonly OwnedPath[]; readonly entries: readonly OwnedPath[] },
+    plan: RestorePlan,
+    target: Captured,
+  ): Promise<RestoreResult> {
     count += 1;
     return checkpoints.applyRestore(repo, {
       run_id: "run_t",
       plan,
-      paths,
+      ...owned,
       safety_id: `safety_${count}`,
       checkpoint: target.commit,
     });
