@@ -239,7 +239,7 @@ function settled(owned: Owned, gone: readonly OwnedPath[], safetyId: string): Ow
 }
 
 /** The record of a restore's safety checkpoint. */
-export function safetyRecord(run: RunRecord, safety: Captured, at: string): CheckpointRecord {
+function safetyRecord(run: RunRecord, safety: Captured, at: string): CheckpointRecord {
   return checkpointRecord(safety, {
     kind: "reset",
     iteration: run.iteration,

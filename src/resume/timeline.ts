@@ -78,6 +78,6 @@ export function headMovedByRun(
 
 const headKey = (at: HeadAt): string => `${at.head ?? ""} ${at.branch ?? ""}`;
 
-export function sameHead(a: HeadAt, b: HeadAt): boolean {
+function sameHead(a: HeadAt, b: HeadAt): boolean {
   return a.head === b.head && a.branch === b.branch;
 }
