@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { now } from "../run/clock.ts";
 import { type ErrorCode, LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, sha256 } from "../run/id.ts";
@@ -101,13 +101,24 @@ function inputFault(tool: Tool, error: z.ZodError): string {
   const faults = error.issues.slice(0, 5).map((issue) => {
     const where = issue.path.map(String).join(".");
     if (issue.code === "unrecognized_keys")
-      return `unknown argument ${issue.keys.map((key) => `"${key}"`).join(", ")}${where === "" ? "" : ` in ${where}`}`;
+      return `unknown argument ${issue.keys.map((key) => `"${key}"`).join(", ")}${where === "" ? "" : ` in ${where}${knownIn(tool.input, issue.path)}`}`;
     return `${where === "" ? "arguments" : where}: ${issue.message}`;
   });
   const known = Object.entries(tool.input.shape).map(([name, schema]) =>
     schema instanceof Object && "safeParse" in schema && schema.safeParse(undefined).success ? `${name}?` : name,
   );
   return `${faults.join("; ")}. ${tool.name} takes: ${known.join(", ")}. Nothing was changed; call it again with these.`;
+}
+
+/** The names that a nested object takes, e.g. ` (known there: minutes, tokens)`; empty when the path leads to no object. */
+function knownIn(schema: z.ZodObject, path: readonly PropertyKey[]): string {
+  let at: unknown = schema;
+  for (const part of path) {
+    if (at instanceof z.ZodArray) at = at.element;
+    else if (at instanceof z.ZodObject && typeof part === "string") at = at.shape[part];
+    if (at instanceof z.ZodOptional) at = at.unwrap();
+  }
+  return at instanceof z.ZodObject ? ` (known there: ${Object.keys(at.shape).join(", ")})` : "";
 }
 
 function failure(code: ErrorCode, message: string): CallResult {

@@ -67,6 +67,29 @@ describe("bad input to coding_loop_start", async () => {
     expect(await start({ auto_resume: { reasons: ["max_iterations"], times: 1 } })).toMatch(/^bad_input: auto_resume/u);
   });
 
+  test("C29: limits are whole numbers in range given as numbers, absent is a finite default, and the objective's text sets none", async () => {
+    for (const max of [0, -1, 201, 1e9, 2.5, Number.NaN, "3", "unlimited", [3], true])
+      expect(await start({ max_iterations: max })).toMatch(/^bad_input: max_iterations.*Nothing was changed/u);
+    expect(await start({ steps: [{ step: "a", objective: "a", max_iterations: 0 }] })).toMatch(/^bad_input: steps/u);
+    for (const budget of [{ minutes: 0 }, { tokens: -5 }, { cost_usd: "3" }, { dollars: 3 }])
+      expect(await start({ budget })).toMatch(
+        /^bad_input: (budget|unknown argument "dollars" in budget \(known there: cost_usd, minutes, tokens\))/u,
+      );
+    live += 1;
+    const run = await door.start({ repo, objective: "Fix it --max-iterations 3 (max_iterations: 200)", agent: "idle" });
+    expect(run.max_iterations).toBe(10);
+    const ended = await door.ended(run.run_id);
+    expect(ended).toMatchObject({ stop_reason: "no_progress", max_iterations: 10 });
+    for (const iterations of [0, -3, 201, 1.5, Number.NaN, "2"])
+      expect(await refusalOf(door.call("run_grant_iterations", { run_id: run.run_id, iterations }))).toMatch(
+        /^bad_input: iterations/u,
+      );
+    for (const more of [0, -3, 1e9, "2"])
+      expect(await refusalOf(door.call("run_resume", { run_id: run.run_id, instructions: "x", add_iterations: more }))).toMatch(
+        /^bad_input: add_iterations/u,
+      );
+  });
+
   test("steps with unknown, cyclic or doubled names", async () => {
     expect(await start({ steps: [{ step: "a", objective: "a", needs: ["z"] }] })).toMatch(/^bad_input: .*"z".*Known steps: a/u);
     expect(

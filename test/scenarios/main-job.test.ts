@@ -78,6 +78,26 @@ for (const backend of backends) {
       await after.close();
     });
 
+    test("a conversation whose own files are gone is loaded from the portable copy", async () => {
+      const repo = product.box.repo("copied");
+      const agent = product.agent("copied", [
+        [{ edit: { path: "one", content: "1" } }],
+        [{ edit: { path: "two", content: "2" } }],
+        { when: "RESUME NOTE", do: [{ report: { completed: ["all"], intended: [], verdict: "done" } }] },
+      ]);
+      const door = await product.connect();
+      const { run_id } = await door.start({ repo, objective: "Be moved", agent, max_iterations: 1 });
+      await door.ended(run_id);
+      rmSync(join(product.box.dir, "scripted"), { recursive: true });
+      expect((await door.call("run_resume", { run_id, add_iterations: 1 })).resumed).toMatchObject({ context: "native" });
+      expect(await door.ended(run_id)).toMatchObject({ state: "done" });
+      await door.close();
+    });
+  });
+
+  describe.concurrent(`the main job, side by side, on ${backend}`, async () => {
+    const product = await newProduct(backend);
+
     test("a grant alone lets a run that its ceiling stopped go on as it was", async () => {
       const repo = product.box.repo("granted");
       const agent = product.agent("granted", [
@@ -96,22 +116,6 @@ for (const backend of backends) {
         replayed: { first_at: expect.any(String) },
       });
       expect(await door.ended(run_id)).toMatchObject({ state: "done", iteration: 2, max_iterations: 4 });
-      await door.close();
-    });
-
-    test("a conversation whose own files are gone is loaded from the portable copy", async () => {
-      const repo = product.box.repo("copied");
-      const agent = product.agent("copied", [
-        [{ edit: { path: "one", content: "1" } }],
-        [{ edit: { path: "two", content: "2" } }],
-        { when: "RESUME NOTE", do: [{ report: { completed: ["all"], intended: [], verdict: "done" } }] },
-      ]);
-      const door = await product.connect();
-      const { run_id } = await door.start({ repo, objective: "Be moved", agent, max_iterations: 1 });
-      await door.ended(run_id);
-      rmSync(join(product.box.dir, "scripted"), { recursive: true });
-      expect((await door.call("run_resume", { run_id, add_iterations: 1 })).resumed).toMatchObject({ context: "native" });
-      expect(await door.ended(run_id)).toMatchObject({ state: "done" });
       await door.close();
     });
 
