@@ -61,7 +61,17 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
     needs: [],
     why: "the full account of the stop, with all choices",
   };
-  return [explain, ...allowed.slice(0, 3).map(({ tool, args, needs, why }) => ({ tool, args, needs, why }))];
+  const cancel = {
+    tool: "run_stop",
+    args: withRevision(facts, {}),
+    needs: [],
+    why: `cancels the wait: otherwise it goes on by itself at ${run.waiting_until ?? ""}`,
+  };
+  return [
+    explain,
+    ...(run.waiting_until === null ? [] : [cancel]),
+    ...allowed.slice(0, 3).map(({ tool, args, needs, why }) => ({ tool, args, needs, why })),
+  ];
 }
 
 function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {

@@ -123,6 +123,9 @@ describe("the gate", () => {
       reclaimed_at: null,
       was_reset: null,
     });
+    expect(nextActions(factsOf(run), NOW).some((action) => action.tool === "run_stop")).toBe(false);
+    const waiting = { ...run, waiting_until: "2026-06-01T15:00:30.000Z" };
+    expect(nextActions(factsOf(waiting), NOW)).toContainEqual(expect.objectContaining({ tool: "run_stop" }));
     const ways = choices(factsOf(run), NOW).filter((choice) => choice.action === "resume");
     expect(ways.map((choice) => choice.args["at"])).toEqual(["reset", "now"]);
     expect(ways.map((choice) => choice.recommended)).toEqual([true, false]);
