@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The lane with real coding agents: installs them when missing (they are not part of the root install), then tests them
-# against a model on loopback. Arguments go to vitest.
+# against a model on loopback. Arguments go to vitest; `--install-only` stops after the installation.
 set -euo pipefail
 lane=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$lane/../.." && pwd)
@@ -8,6 +8,7 @@ export PATH="$root/node_modules/.bin:$PATH"
 
 main() {
   install_agents
+  if [ "${1:-}" = --install-only ]; then return; fi
   if can_cut_the_network; then
     # Loopback alone: an agent that reached for the network would fail here and not somewhere else.
     exec unshare --net bash -c 'ip link set lo up && exec "$@"' lane vitest run --config "$lane/vitest.config.ts" "$@"
