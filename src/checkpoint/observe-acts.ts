@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import type { Act } from "../run/act.ts";
 import { isoOf } from "../run/clock.ts";
+import { sha256 } from "../run/id.ts";
 import { type Intent, intentsOf, makesCommits } from "./act-intents.ts";
 import { commitOf, readBranch } from "./head.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -11,7 +12,7 @@ import type { RepoGit } from "./repo-git.ts";
 const markSchema = z.object({
   v: z.literal(1),
   head: z.string().nullable(),
-  /** Last line of the reflog: tells whether the log was rewritten since. */
+  /** Hash of the reflog's last line (marks of earlier versions: the line itself): tells whether the log was rewritten since. */
   last_line: z.string(),
   /** Branches, tags and remote-tracking refs; null when there were too many to keep. */
   refs: z.record(z.string(), z.string()).nullable(),
@@ -31,7 +32,8 @@ export async function actMark(git: RepoGit): Promise<string> {
   const mark: Mark = {
     v: 1,
     head: await commitOf(git, "HEAD"),
-    last_line: (await readReflog(git))?.at(-1) ?? "",
+    // The line holds a commit's subject, and what is stored is redacted: a line with a credential in it would not be found again.
+    last_line: hashed((await readReflog(git))?.at(-1) ?? ""),
     refs: Object.keys(refs).length > MAX_REFS ? null : refs,
   };
   return JSON.stringify(mark);
@@ -195,10 +197,15 @@ async function readReflog(git: RepoGit): Promise<string[] | null> {
   return text === null ? null : text.split("\n").filter((line) => line !== "");
 }
 
+function hashed(line: string): string {
+  return line === "" ? "" : sha256(line);
+}
+
 async function reflogSince(git: RepoGit, mark: Mark): Promise<ReflogEntry[] | null> {
   const lines = await readReflog(git);
   if (lines === null) return null;
-  const at = mark.last_line === "" ? -1 : lines.lastIndexOf(mark.last_line);
+  const at =
+    mark.last_line === "" ? -1 : lines.findLastIndex((line) => line === mark.last_line || hashed(line) === mark.last_line);
   // The marked line is gone when old entries expired: then everything that is left came after it.
   return lines.slice(at + 1).flatMap((line) => {
     const parts = /^([0-9a-f]+) ([0-9a-f]+) .*> (\d+) [+-]\d+\t(.*)$/.exec(line);

@@ -1,7 +1,7 @@
 import type { RequestPermissionResponse } from "@agentclientprotocol/sdk/unstable";
 import { z } from "zod";
+import { redact } from "../redact/redact.ts";
 import { decide, type PermissionAsk, type PermissionPolicy, subjectOf } from "./permissions.ts";
-import { redact } from "./redact.ts";
 import { markActivity, type SessionState } from "./session-state.ts";
 import { mergeToolCall } from "./tool-calls.ts";
 import { type PermissionRequest, permissionRequestSchema } from "./updates.ts";

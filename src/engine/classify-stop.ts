@@ -1,10 +1,10 @@
+import { redact } from "../redact/redact.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 import { type AcpErrorSeen, OWN_FACTS, type OwnFact, type StopEvidence } from "./classify-stop-evidence.ts";
 import { type ErrorFacts, errorFacts } from "./classify-stop-facts.ts";
 import { wholeErrorLine } from "./classify-stop-line.ts";
 import { ruleHits, STOP_RULES } from "./classify-stop-rules.ts";
 import type { ClassifiedStop } from "./engine.ts";
-import { redact } from "./redact.ts";
 import { readResetTime } from "./reset-time.ts";
 
 export type { AcpErrorSeen, StopEvidence };

@@ -1,23 +1,9 @@
-import { redact } from "./redact.ts";
+import { redactValue } from "../redact/value.ts";
 
 /** The most bytes of a tool's input, a tool's output or an unknown update that one journal entry holds. */
 const ENTRY_LIMIT = 16_384;
-
-/** Every string of a JSON value redacted, names of members too. */
-function redactValue(value: unknown): unknown {
-  if (typeof value === "string") return redact(value);
-  if (Array.isArray(value)) return value.map(redactValue);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactMember(name, item)]));
-}
-
-// `{"password": "..."}`: the name alone shows that the value is a secret, so both are shown to the rules together.
-function redactMember(name: string, item: unknown): unknown {
-  if (typeof item !== "string" || item.includes("\n")) return redactValue(item);
-  const prefix = `${name}=`;
-  const together = redact(prefix + item);
-  return together !== prefix + item && together.startsWith(prefix) ? together.slice(prefix.length) : redact(item);
-}
+/** Longer texts inside a value are cut first: a tool may be given megabytes, of which an entry keeps a few kilobytes. */
+const LONGEST_TEXT = 4 * ENTRY_LIMIT;
 
 /** A text cut to a limit in bytes, with its true size. */
 export function cut(text: string, limit = ENTRY_LIMIT): { readonly text: string; readonly bytes: number } {
@@ -32,7 +18,7 @@ export function cut(text: string, limit = ENTRY_LIMIT): { readonly text: string;
 
 /** A redacted JSON value that is replaced by its cut text when it is too big for an entry. */
 export function cutValue(value: unknown, limit = ENTRY_LIMIT): unknown {
-  const redacted = redactValue(value);
+  const redacted = redactValue(value, LONGEST_TEXT);
   const text = JSON.stringify(redacted) ?? "null";
   if (Buffer.byteLength(text) <= limit) return redacted;
   const { text: head, bytes } = cut(text, limit);

@@ -1,10 +1,11 @@
+import { redact } from "../redact/redact.ts";
+import { secretStream } from "../redact/stream.ts";
 import { now } from "../run/clock.ts";
 import type { JournalKind, NewJournalEntry } from "../run/event.ts";
 import type { PlanEntry, Report } from "../run/run.ts";
 import { coalescer } from "./coalesce.ts";
 import type { EngineListener, ToolCallSeen } from "./engine.ts";
 import { cut, cutValue } from "./entry-value.ts";
-import { redact } from "./redact.ts";
 import type { ToolCallState } from "./tool-calls.ts";
 
 /** Turns what an engine says into redacted journal entries and into the calls of its listener. */
@@ -28,7 +29,8 @@ export interface Journal {
 const OTHER_LIMIT = 2048;
 
 export function createJournal(listener: EngineListener): Journal {
-  const chunks = coalescer<"message" | "thought">((kind, text) => write("agent", kind, redact(text)));
+  const streams = { message: secretStream(), thought: secretStream() };
+  const chunks = coalescer<"message" | "thought">((kind, text) => write("agent", kind, streams[kind].next(text)));
   let lastPlan = "";
   let usage: object | null = null;
 

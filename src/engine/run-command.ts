@@ -1,9 +1,9 @@
+import { redact } from "../redact/redact.ts";
 import { newToken } from "../run/id.ts";
 import type { CommandResult } from "./engine.ts";
 import { type Environment, runEnvironment } from "./environment.ts";
 import { killTree } from "./kill-tree.ts";
 import { spawnShell, tailOf } from "./process.ts";
-import { redact } from "./redact.ts";
 
 const TAIL_CHARACTERS = 4000;
 

@@ -1,3 +1,4 @@
+import { redact } from "../redact/redact.ts";
 import { now } from "../run/clock.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 import { type AcpErrorSeen, classifyStop, type StopEvidence } from "./classify-stop.ts";
@@ -5,7 +6,6 @@ import type { Answer } from "./connection.ts";
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "./engine.ts";
 import type { ProcessExit } from "./process.ts";
 import { readMeta } from "./receive.ts";
-import { redact } from "./redact.ts";
 import type { SessionState } from "./session-state.ts";
 import { type PromptAnswer, promptAnswerSchema } from "./updates.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { PathChange, PathContent } from "../checkpoint/checkpoint.ts";
+import { redactCommand } from "../redact/redact.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -62,9 +63,15 @@ async function load(store: Pick<Store, "runArtifacts">, runId: string, name: str
   return stored === null ? new Map() : new Map(Object.entries(ownedSchema.parse(JSON.parse(stored.meta))));
 }
 
+/**
+ * Paths are kept exact, since files are put back by them. One whose name is a credential is not kept: it then counts as
+ * nobody's, and a reset leaves it alone.
+ */
 export async function saveOwned(store: Pick<Store, "setRunArtifacts">, runId: string, owned: OwnedState): Promise<void> {
-  await store.setRunArtifacts(runId, ARTIFACTS.files, JSON.stringify(Object.fromEntries(owned.files)), []);
-  await store.setRunArtifacts(runId, ARTIFACTS.entries, JSON.stringify(Object.fromEntries(owned.entries)), []);
+  const text = (paths: Owned): string =>
+    JSON.stringify(Object.fromEntries([...paths].filter(([path]) => redactCommand(path) === path)));
+  await store.setRunArtifacts(runId, ARTIFACTS.files, text(owned.files), []);
+  await store.setRunArtifacts(runId, ARTIFACTS.entries, text(owned.entries), []);
 }
 
 export interface AbsorbFacts {

@@ -20,6 +20,7 @@ import {
   readSteps,
   readVerify,
 } from "./reads.ts";
+import { redactedWrite } from "./redact-writes.ts";
 import { findRequest, updateRequestAnswer } from "./requests.ts";
 import { createSeal } from "./seal.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -71,11 +72,12 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     close: () => call(backend.close()),
     secret: () => call(storeSecret(backend)),
 
-    createRun: (run) => call(createRun(backend, run)),
-    apply: (change) => call(applyChange(backend, change)),
-    appendJournal: (input) => call(appendJournal(backend, input)),
+    createRun: (run) => call(createRun(backend, redactedWrite(run))),
+    apply: (change) => call(applyChange(backend, redactedWrite(change))),
+    appendJournal: (input) => call(appendJournal(backend, redactedWrite(input))),
     findRequest: (owner, requestId) => call(findRequest(backend, owner, requestId)),
-    updateRequestAnswer: (owner, requestId, answer) => call(updateRequestAnswer(backend, owner, requestId, answer)),
+    updateRequestAnswer: (owner, requestId, answer) =>
+      call(updateRequestAnswer(backend, owner, requestId, redactedWrite({ answer }).answer)),
 
     run: (runId, owner) => call(findOwnRun(backend, runId, owner)),
     runsByPrefix: (prefix, owner, limit) => call(findByPrefix(backend, prefix, owner, limit)),

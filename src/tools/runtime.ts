@@ -45,8 +45,8 @@ export function lazyCalls(options: {
   async function call(tool: Tool, rawArgs: unknown, caller: Caller): Promise<CallResult> {
     try {
       const ctx = (await connected()).contextFor(caller);
-      const { callTool } = await import("./call.ts");
-      return await callTool(tool, rawArgs, ctx, options.onDefect);
+      const [{ callTool }, { redactedResult }] = await Promise.all([import("./call.ts"), import("./redact-answer.ts")]);
+      return redactedResult(await callTool(tool, rawArgs, ctx, options.onDefect));
     } catch (error) {
       return failedToConnect(error, options.onDefect);
     }
@@ -54,7 +54,9 @@ export function lazyCalls(options: {
 
   async function read(resource: RunResource, variables: Readonly<Record<string, string>>, caller: Caller): Promise<string> {
     try {
-      return await resource.read((await connected()).contextFor(caller), variables);
+      const text = await resource.read((await connected()).contextFor(caller), variables);
+      const { redact } = await import("../redact/redact.ts");
+      return redact(text);
     } catch (error) {
       if (error instanceof LoopkeeperError) throw error;
       options.onDefect(error);

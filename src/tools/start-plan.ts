@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Repository } from "../checkpoint/checkpoint.ts";
+import { redactCommand, secretKinds } from "../redact/redact.ts";
 import { oneLine } from "../resume/headline.ts";
 import { findPredecessor, type Predecessor } from "../resume/predecessor.ts";
 import { epochMs, now } from "../run/clock.ts";
@@ -35,6 +36,8 @@ export async function planRun(args: StartArgs, ctx: ToolContext): Promise<Planne
       `branch "${branch ?? ""}" exists already. Choose another branch, or leave it out to get a new one.`,
     );
   }
+  if (args.branch !== undefined && secretKinds(args.branch).length > 0)
+    throw new LoopkeeperError("bad_input", "branch: its name holds what looks like a credential. Give it another name.");
   const path = kind === "worktree" ? join(ctx.settings.workspaces, shortId(runId)) : repo.top;
   await refuseSecondHolder(ctx, kind, path);
   const permissions: PermissionLevel = args.permissions ?? (kind === "worktree" ? "all" : "edits");
@@ -223,6 +226,11 @@ async function warningsFor(
     warnings.push(
       `${ctx.store.copies.refused}. On another host this run can only go on by a hand-off, from commits that were pushed.`,
     );
+  const secrets = secretsOf(args);
+  if (secrets.length > 0)
+    warnings.push(
+      `What you gave holds what looks like a credential (${secrets.join(", ")}). Secrets are never stored, so the agent is given [redacted: ...] in its place: name an environment variable or a file that it can read instead.`,
+    );
   if (args.auto_resume === undefined)
     warnings.push(
       "Nothing continues this run by itself after a cut-off, and nothing wakes you: call run_wait, or give auto_resume.",
@@ -230,4 +238,13 @@ async function warningsFor(
   if ((args.verify ?? []).length === 0 && (args.steps ?? []).every((step) => (step.verify ?? []).length === 0))
     warnings.push("No verify commands: done rests on the agent's word alone.");
   return warnings;
+}
+
+/** Kinds of credentials in what the owner wrote; commands only lose what is a credential by its own shape. */
+function secretsOf(args: StartArgs): readonly string[] {
+  const steps = args.steps ?? [];
+  const texts = [args.objective, ...steps.map((step) => step.objective)];
+  const commands = [...(args.setup ?? []), ...(args.verify ?? []), ...steps.flatMap((step) => step.verify ?? [])];
+  const changed = commands.filter((command) => redactCommand(command) !== command);
+  return [...new Set([...texts, ...changed].flatMap(secretKinds))];
 }

@@ -44,7 +44,7 @@ describe("classifyStop", () => {
     const message = `401 Unauthorized, Authorization: Bearer abcdefgh12345678ijkl ${"x".repeat(5000)}`;
     const stop = classifyStop({ ...nothing, acp_error: { code: -32603, message, data: { errorKind: "authentication_failed" } } });
     expect(stop?.evidence).toContain("error -32603: 401 Unauthorized");
-    expect(stop?.evidence).toContain("[redacted:authorization]");
+    expect(stop?.evidence).toContain("[redacted: authorization]");
     expect(stop?.evidence).not.toContain("abcdefgh12345678ijkl");
     expect(stop?.evidence.length).toBeLessThanOrEqual(2000);
   });

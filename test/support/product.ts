@@ -111,6 +111,8 @@ export interface Door {
   call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<Answer>;
   /** The text half of the answer. */
   text(tool: string, args?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** The text of a resource. */
+  read(uri: string): Promise<string>;
   start(args: Readonly<Record<string, unknown>>): Promise<RunView>;
   /** Waits until the run is stopped or done. */
   ended(runId: string): Promise<RunView>;
@@ -210,6 +212,12 @@ async function connect(env: Readonly<Record<string, string>>, cwd: string): Prom
   const door: Door = {
     call: async (tool, args = {}) => answerSchema.parse((await raw(tool, args)).structured),
     text: async (tool, args = {}) => (await raw(tool, args)).text,
+    read: async (uri) =>
+      z
+        .array(z.looseObject({ text: z.string() }))
+        .parse((await client.readResource({ uri })).contents)
+        .map((part) => part.text)
+        .join(""),
     start: async (args) => viewOf(await door.call("coding_loop_start", args)),
     ended: async (runId) => {
       for (;;) {

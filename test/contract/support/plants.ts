@@ -20,6 +20,7 @@ function foreign(folder: string, specifiers: readonly string[]): Plant[] {
 /** One forbidden arrow or package of every folder. */
 const FORBIDDEN_IMPORTS: readonly Plant[] = [
   ...foreign("run", ["../store/store.ts", "node:fs", "pino", "node:child_process"]),
+  ...foreign("redact", ["../run/id.ts", "node:fs", "zod"]),
   ...foreign("store", [
     "../checkpoint/checkpoint.ts",
     "../engine/engine.ts",

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { redact } from "../../src/engine/redact.ts";
+import { redact } from "../../src/redact/redact.ts";
 import { newCheckpointId, newRunId } from "../../src/run/id.ts";
 
 // Shapes are built here so that no scanner of this repository takes a test for a leak.
@@ -13,25 +13,25 @@ const SECRETS: readonly (readonly [string, string, string])[] = [
   ["Authorization: Bearer abcdefgh12345678ijkl", "abcdefgh12345678ijkl", "authorization"],
   [`"authorization": "Basic ${many("dXNl", 5)}"`, many("dXNl", 5), "authorization"],
   ["curl -H 'Authorization: token 0123456789abcdef0123' https://api", "0123456789abcdef0123", "authorization"],
-  ["sent bearer 0a1b2c3d4e5f6a7b8c9d to it", "0a1b2c3d4e5f6a7b8c9d", "bearer"],
+  ["sent bearer 0a1b2c3d4e5f6a7b8c9d to it", "0a1b2c3d4e5f6a7b8c9d", "bearer-token"],
   ["x-api-key: abcd1234efgh5678ijkl", "abcd1234efgh5678ijkl", "key"],
   ["Cookie: sid=8f7e6d5c4b; theme=dark", "8f7e6d5c4b", "cookie"],
-  [`key is ${"sk-"}ant-api03-${many("aB3-", 12)}`, many("aB3-", 10), "anthropic_key"],
-  [`${"sk-"}proj-${many("aB3", 12)}`, many("aB3", 12), "openai_key"],
-  [`${"gh"}p_${many("a1B2", 9)}`, many("a1B2", 9), "github_token"],
-  [`${"github"}_pat_${many("a1B2", 10)}`, many("a1B2", 10), "github_token"],
-  [`${"gl"}pat-${many("a1B2-", 4)}`, many("a1B2-", 4), "gitlab_token"],
-  [`aws_access_key_id = ${"AK"}IA${many("Q7RT", 4)}`, many("Q7RT", 4), "aws_key_id"],
-  [`${"AI"}za${many("Sy4Bc", 7)}`, many("Sy4Bc", 7), "google_key"],
-  [`${"xo"}xb-123456789012-${many("a1B2", 6)}`, many("a1B2", 6), "slack_token"],
-  [`https://hooks.${"slack"}.com/services/T0AAAAAAA/B0AAAAAAA/${many("a1B2", 6)}`, many("a1B2", 6), "slack_webhook"],
-  [`${"sk"}_live_${many("a1B2", 6)}`, many("a1B2", 6), "stripe_key"],
-  [`${"np"}m_${many("a1B2", 9)}`, many("a1B2", 9), "npm_token"],
-  [`${"h"}f_${many("a1B2", 9)}`, many("a1B2", 9), "huggingface_token"],
+  [`key is ${"sk-"}ant-api03-${many("aB3-", 12)}`, many("aB3-", 10), "anthropic-api-key"],
+  [`${"sk-"}proj-${many("aB3", 12)}`, many("aB3", 12), "openai-api-key"],
+  [`${"gh"}p_${many("a1B2", 9)}`, many("a1B2", 9), "github-token"],
+  [`${"github"}_pat_${many("a1B2", 10)}`, many("a1B2", 10), "github-token"],
+  [`${"gl"}pat-${many("a1B2-", 4)}`, many("a1B2-", 4), "gitlab-token"],
+  [`aws_access_key_id = ${"AK"}IA${many("Q7RT", 4)}`, many("Q7RT", 4), "aws-access-key"],
+  [`${"AI"}za${many("Sy4Bc", 7)}`, many("Sy4Bc", 7), "google-key"],
+  [`${"xo"}xb-123456789012-${many("a1B2", 6)}`, many("a1B2", 6), "slack-token"],
+  [`https://hooks.${"slack"}.com/services/T0AAAAAAA/B0AAAAAAA/${many("a1B2", 6)}`, many("a1B2", 6), "slack-webhook"],
+  [`${"sk"}_live_${many("a1B2", 6)}`, many("a1B2", 6), "stripe-key"],
+  [`${"np"}m_${many("a1B2", 9)}`, many("a1B2", 9), "npm-token"],
+  [`${"h"}f_${many("a1B2", 9)}`, many("a1B2", 9), "huggingface-token"],
   [`eyJhbGciOiJIUzI1NiJ9.eyJ${many("zdWI", 8)}.${many("s5Gn", 10)}`, many("s5Gn", 10), "jwt"],
-  ["postgres://app:s3cr3t@db.internal:5432/app", "s3cr3t", "url_password"],
-  ["git clone https://bob:p%40ss@git.example.com/r.git", "p%40ss", "url_password"],
-  ["GET /files?id=3&access_token=8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910", "url_token"],
+  ["postgres://app:s3cr3t@db.internal:5432/app", "s3cr3t", "url-password"],
+  ["git clone https://bob:p%40ss@git.example.com/r.git", "p%40ss", "url-password"],
+  ["GET /files?id=3&access_token=8f7e6d5c4b3a2910", "8f7e6d5c4b3a2910", "url-token"],
   ["curl -u bob:hunter2 https://x", "hunter2", "password"],
   ["DB_PASSWORD=hunter2", "hunter2", "password"],
   ['export DB_PASSWORD="correct horse battery"', "correct horse battery", "password"],
@@ -48,10 +48,10 @@ const SECRETS: readonly (readonly [string, string, string])[] = [
   ["deploy --token=abcd1234efgh5678", "abcd1234efgh5678", "token"],
   ["//registry.example.com/:_authToken=abcd1234efgh5678", "abcd1234efgh5678", "token"],
   ["machine git.example.com login bob password hunter2", "hunter2", "password"],
-  [PEM, PEM.split("\n")[1] ?? "-", "private_key"],
-  [JSON.stringify({ key: PEM }), PEM.split("\n")[1] ?? "-", "private_key"],
-  [PEM.replaceAll(/^/gm, "-"), PEM.split("\n")[1] ?? "-", "private_key"],
-  [PEM.slice(0, 120), PEM.slice(40, 90), "private_key"],
+  [PEM, PEM.split("\n")[1] ?? "-", "private-key"],
+  [JSON.stringify({ key: PEM }), PEM.split("\n")[1] ?? "-", "private-key"],
+  [PEM.replaceAll(/^/gm, "-"), PEM.split("\n")[1] ?? "-", "private-key"],
+  [PEM.slice(0, 120), PEM.slice(40, 90), "private-key"],
 ];
 
 const READABLE: readonly string[] = [
@@ -80,7 +80,7 @@ describe("redact", () => {
   test.each(SECRETS)("takes the secret out of %j", (text, secret, kind) => {
     const out = redact(text);
     expect(out).not.toContain(secret);
-    expect(out).toContain(`[redacted:${kind}]`);
+    expect(out).toContain(`[redacted: ${kind}]`);
   });
 
   test.each(READABLE)("leaves %j as it is", (text) => {
@@ -88,13 +88,13 @@ describe("redact", () => {
   });
 
   test("keeps the words around a secret", () => {
-    expect(redact("before\nDB_PASSWORD=hunter2 # local\nafter")).toBe("before\nDB_PASSWORD=[redacted:password] # local\nafter");
-    expect(redact(`a\n${PEM}b`)).toBe("a\n[redacted:private_key]\nb");
-    expect(redact("postgres://app:pw@db/x")).toBe("postgres://app:[redacted:url_password]@db/x");
+    expect(redact("before\nDB_PASSWORD=hunter2 # local\nafter")).toBe("before\nDB_PASSWORD=[redacted: password] # local\nafter");
+    expect(redact(`a\n${PEM}b`)).toBe("a\n[redacted: private-key]\nb");
+    expect(redact("postgres://app:pw@db/x")).toBe("postgres://app:[redacted: url-password]@db/x");
   });
 
   test("keeps the prose after a key whose end is missing", () => {
-    expect(redact(`${PEM.slice(0, 120)}\nThat was the key.`)).toBe("[redacted:private_key]\nThat was the key.");
+    expect(redact(`${PEM.slice(0, 120)}\nThat was the key.`)).toBe("[redacted: private-key]\nThat was the key.");
   });
 
   test.each(SECRETS)("changes nothing more on a second pass over %j", (text) => {

@@ -1,0 +1,68 @@
+const LETTERS = 128;
+
+/**
+ * Tells which of many words a text holds, whatever their case, in one pass over it (Aho and Corasick's automaton). Words are
+ * ASCII in lower case. Running every rule's own search over every text would cost as many passes as there are rules.
+ */
+export function keywordScanner(words: readonly string[]): (text: string) => ReadonlySet<string> {
+  const { next, found } = automaton(words);
+  return (text) => {
+    const hits = new Set<string>();
+    const seen = new Uint8Array(found.length);
+    let state = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      state = code < LETTERS ? (next[state * LETTERS + code] ?? 0) : 0;
+      if (seen[state] !== 0) continue;
+      seen[state] = 1;
+      for (const word of found[state] ?? []) hits.add(word);
+    }
+    return hits;
+  };
+}
+
+function automaton(words: readonly string[]): { next: Int32Array; found: readonly (readonly string[])[] } {
+  const size = 1 + words.reduce((sum, word) => sum + word.length, 0);
+  const next = new Int32Array(size * LETTERS);
+  const found: string[][] = [[]];
+  for (const word of new Set(words)) {
+    let state = 0;
+    for (const char of word) {
+      const at = state * LETTERS + char.charCodeAt(0);
+      if (next[at] === 0) {
+        next[at] = found.length;
+        found.push([]);
+      }
+      state = next[at] ?? 0;
+    }
+    found[state]?.push(word);
+  }
+  addFailures(next, found);
+  addUpperCase(next, found.length);
+  return { next, found };
+}
+
+/** Where a word breaks off, the search goes on with the longest end of it that begins another word. */
+function addFailures(next: Int32Array, found: string[][]): void {
+  const fallback = new Int32Array(found.length);
+  const queue = [0];
+  for (const state of queue) {
+    for (let code = 0; code < LETTERS; code += 1) {
+      const at = state * LETTERS + code;
+      const child = next[at] ?? 0;
+      const beside = state === 0 ? 0 : (next[(fallback[state] ?? 0) * LETTERS + code] ?? 0);
+      if (child === 0) {
+        next[at] = beside;
+        continue;
+      }
+      fallback[child] = beside;
+      found[child]?.push(...(found[beside] ?? []));
+      queue.push(child);
+    }
+  }
+}
+
+function addUpperCase(next: Int32Array, states: number): void {
+  for (let state = 0; state < states; state += 1)
+    for (let code = 65; code <= 90; code += 1) next[state * LETTERS + code] = next[state * LETTERS + code + 32] ?? 0;
+}
