@@ -1,5 +1,5 @@
 import type { Act } from "../run/act.ts";
-import type { CheckpointKind, SkippedPath } from "../run/run.ts";
+import type { CheckpointKind, SkippedPath, WorkspaceKind } from "../run/run.ts";
 
 /**
  * Shapes of the checkpoint layer. Paths are repository-relative with `/`. A name that is not valid UTF-8 is written with
@@ -66,10 +66,74 @@ export interface ForeignCommit {
   readonly subject: string;
 }
 
+/**
+ * What stands where a run's worktree should be. `missing`: nothing. `unregistered`: the worktree's folder, which git no longer
+ * knows. `unfinished`: a rebuild that was broken off. `occupied`: something else, which is never touched.
+ */
+export type WorktreeState = "present" | "missing" | "unregistered" | "unfinished" | "occupied";
+
+/** A lock file of git's that is there: while it is, no git command that writes the index, HEAD or that ref can work. */
+export interface GitLock {
+  readonly path: string;
+  readonly age_s: number;
+  /** The process that works under it, as far as it could be seen. */
+  readonly holder: { readonly pid: number; readonly command: string } | null;
+  /** `live`: a process holds it. `stale`: none does, and it is older than the run's stop. `unclear`: none is seen, but it is newer. */
+  readonly state: "live" | "stale" | "unclear";
+}
+
+/** What became of a worktree that was made again. */
+export interface Rebuilt {
+  /** `made`: an empty folder, its files follow by `restoreWhole`. `registered`: the folder's files are as they were. `linked`: its entry was there and holds index and HEAD too. */
+  readonly how: "made" | "registered" | "linked";
+  /** What its owner has to know, in words. */
+  readonly told: readonly string[];
+}
+
+export interface WholeInput {
+  readonly run_id: string;
+  readonly commit: string;
+  /** The folder's files stay as they are; only index, HEAD and an operation under way come from the checkpoint. */
+  readonly keep_files?: boolean;
+}
+
+/** What a look at drift compares with, and what it has to know of the run. */
+export interface DriftInput {
+  readonly run_id: string;
+  readonly branch: string | null;
+  readonly checkpoint: {
+    readonly commit: string;
+    readonly tree: string;
+    readonly head: string | null;
+    readonly branch: string | null;
+  };
+  /** Short name of the branch that the run's work most likely goes into; null to look for the usual ones alone. */
+  readonly base_branch: string | null;
+  readonly own_commits: readonly string[];
+  /** Instant of the stop in epoch milliseconds. */
+  readonly stopped_ms: number;
+}
+
+/** A line of HEAD's reflog: who moved it and how. */
+export interface HeadEvent {
+  readonly who: string;
+  readonly what: string;
+  readonly at: string;
+}
+
+/** Where a working tree stands: commit and full branch name, null before the first commit and when detached. */
+export interface Stand {
+  readonly head: string | null;
+  readonly branch: string | null;
+}
+
 /** What differs between a checkpoint and now. What could not be looked at is null, never false. */
 export interface Drift {
+  readonly workspace: WorktreeState;
   readonly workspace_missing: boolean;
   readonly head_moved: boolean | null;
+  readonly head: { readonly from: Stand; readonly to: Stand } | null;
+  readonly head_log: readonly HeadEvent[];
   readonly branch_moved: boolean | null;
   readonly branch: {
     readonly local: { readonly from: string | null; readonly to: string | null } | null;
@@ -77,12 +141,24 @@ export interface Drift {
     readonly remote_checked: boolean;
     readonly merged: { readonly into: string; readonly sha: string; readonly how: string } | null;
   };
+  /** Whether there is a remote that could be asked. */
+  readonly has_remote: boolean;
+  /** Of a remote branch that moved: commits on top, and whether earlier ones are gone from it; null where the commits are not here. */
+  readonly remote_growth: { readonly commits: number | null; readonly rewritten: boolean | null } | null;
+  /** What the remote said, for a later look that shall not ask again. */
+  readonly remote_answer: string | null;
+  /** A base branch whose commit at the remote is not here, so that a merge into it could not be seen. */
+  readonly base_unseen: string | null;
   readonly files_changed: readonly string[];
   readonly files_changed_total: number | null;
   readonly commits_by_others: readonly ForeignCommit[];
+  readonly commits_by_others_total: number | null;
   readonly operation_in_progress: string | null;
-  /** A left-over `index.lock`, its age in seconds; null when there is none or it could not be looked at. */
-  readonly index_lock_age_s: number | null;
+  /** Whether the run itself began the operation. */
+  readonly operation_by_run: boolean | null;
+  /** An operation that was under way at the stop and no longer is. */
+  readonly operation_ended: string | null;
+  readonly locks: readonly GitLock[];
 }
 
 export interface RestorePlan {
@@ -165,13 +241,21 @@ export interface Checkpoints {
   mirrorRemotes(repo: Repository): Promise<readonly string[]>;
 
   addWorktree(repo: Repository, input: { readonly path: string; readonly branch: string; readonly base: string }): Promise<void>;
-  /** Makes a missing or unregistered worktree again at `path` on `branch` (existing or at `head`), empty of checked-out files when `tree` follows by restoreWhole. */
+  /**
+   * Makes a missing or unregistered worktree again at `path`: on `branch` where it stands at `head` or is gone, else detached.
+   * One that is `made` is empty until `restoreWhole`. `repository_problem` when something else stands there.
+   */
   rebuildWorktree(
     repo: Repository,
     input: { readonly path: string; readonly branch: string | null; readonly head: string },
-  ): Promise<void>;
-  /** `present`: usable. `missing`: the folder is gone. `unregistered`: the folder is there but git no longer knows it. */
-  worktreeState(path: string): Promise<"present" | "missing" | "unregistered">;
+  ): Promise<Rebuilt>;
+  worktreeState(path: string, commonDir: string): Promise<WorktreeState>;
+  /** Makes the branch that HEAD names again at `head` when it was deleted; false when nothing had to be done. */
+  reviveBranch(repo: Repository, stand: Stand): Promise<boolean>;
+  /** The lock files of git's that would hinder work there. */
+  locks(repo: Repository, stopped_ms: number): Promise<readonly GitLock[]>;
+  /** Moves a stale lock of git's aside; null when it is no longer one. */
+  setLockAside(repo: Repository, lock: GitLock, stopped_ms: number): Promise<string | null>;
 
   /** Saves the working tree, index state, HEAD and branch under `refs/loopkeeper/runs/<runId>/<id>`; touches nothing of the user's. */
   capture(
@@ -218,22 +302,16 @@ export interface Checkpoints {
     },
   ): Promise<readonly Act[]>;
 
-  /** Compares now with a checkpoint. `remote: true` may ask the run's remote (ls-remote, 5 s, read only). */
-  drift(input: {
-    readonly repo_path: string;
-    readonly workspace_path: string;
-    readonly run_id: string;
-    readonly branch: string | null;
-    readonly checkpoint: {
-      readonly commit: string;
-      readonly tree: string;
-      readonly head: string | null;
-      readonly branch: string | null;
-    };
-    readonly base_branch: string | null;
-    readonly own_commits: readonly string[];
-    readonly remote: boolean;
-  }): Promise<Drift>;
+  /** Compares now with a checkpoint. `remote: true` may ask the run's remote (ls-remote, 5 s, read only); a text is an earlier answer of it. */
+  drift(
+    input: DriftInput & {
+      readonly repo_path: string;
+      readonly repo_common_dir: string;
+      readonly workspace_path: string;
+      readonly workspace_kind: WorkspaceKind;
+      readonly remote: boolean | string;
+    },
+  ): Promise<Drift>;
 
   /** What a restore of exactly these paths (and, if wanted, of HEAD) would do. Writes only a probe checkpoint. */
   planRestore(
@@ -274,7 +352,7 @@ export interface Checkpoints {
    * Whole tree, index and operation state of a checkpoint into a new or rebuilt worktree, never elsewhere. A worktree that stands
    * at the checkpoint's HEAD keeps its branch; another is put on the captured branch, or on no branch when that one moved since.
    */
-  restoreWhole(repo: Repository, input: { readonly run_id: string; readonly commit: string }): Promise<void>;
+  restoreWhole(repo: Repository, input: WholeInput): Promise<Captured | null>;
   /** Commits everything that is not committed, without running hooks. The commit's id, or null when there is nothing to commit. */
   commitAll(repo: Repository, message: string): Promise<string | null>;
 }

@@ -3,10 +3,12 @@ import type { Checkpoints, Repository } from "./checkpoint.ts";
 import { commitAll } from "./commit-all.ts";
 import { diffSummary, patchOf } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
-import { type AskRemote, driftSince } from "./drift.ts";
+import { driftSince } from "./drift.ts";
+import type { AskRemote } from "./drift-remote.ts";
 import { createGit, listRemote } from "./git.ts";
-import { commitOf } from "./head.ts";
+import { commitOf, reviveBranch } from "./head.ts";
 import { withoutIgnored } from "./ignored.ts";
+import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { normaliseRemote } from "./remote-url.ts";
@@ -16,7 +18,8 @@ import { applyRestore } from "./restore-apply.ts";
 import { planRestore } from "./restore-plan.ts";
 import { restoreWhole } from "./restore-whole.ts";
 import { changedBetween, contentsAt } from "./tree.ts";
-import { addWorktree, rebuildWorktree, worktreeState } from "./worktree.ts";
+import { addWorktree, rebuildWorktree } from "./worktree.ts";
+import { worktreeState } from "./worktree-state.ts";
 
 const REMOTE_LIMIT_MS = 5_000;
 
@@ -42,10 +45,16 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   };
   const ask: AskRemote = (url, refs) => listRemote(options.env, url, refs, REMOTE_LIMIT_MS);
   const drift: Checkpoints["drift"] = async (input) => {
-    const usable = (await worktreeState(input.workspace_path)) === "present";
-    const workspace = usable ? await opened(input.workspace_path) : null;
-    const repository = workspace ?? (await opened(input.repo_path));
-    return driftSince(repository, workspace, input, input.remote ? ask : null);
+    const { remote, workspace_path: path } = input;
+    const inPlace = input.workspace_kind === "in_place";
+    const state = inPlace ? "present" : await worktreeState(path, input.repo_common_dir);
+    const own = (git: RepoGit | null, top: string) =>
+      git?.repo.common_dir === input.repo_common_dir && git.repo.top === top ? git : null;
+    // Looked for from a folder that is gone, git finds whatever repository lies around it.
+    const workspace = state === "present" ? own(await opened(path), path) : null;
+    const any = workspace ?? own(await opened(input.repo_path), input.repo_path);
+    const asking = typeof remote === "string" ? () => Promise.resolve(remote) : remote ? ask : null;
+    return driftSince({ any, workspace, state: workspace === null && inPlace ? "missing" : state }, input, asking);
   };
   return {
     discover,
@@ -56,6 +65,9 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     addWorktree: (repo, input) => within(repo, (bound) => addWorktree(bound, input)),
     rebuildWorktree: (repo, input) => within(repo, (bound) => rebuildWorktree(bound, input)),
     worktreeState,
+    reviveBranch: (repo, stand) => within(repo, (bound) => reviveBranch(bound, stand)),
+    locks: (repo, stopped_ms) => locksLeft({ ...repo, stopped_ms }),
+    setLockAside: (repo, lock, stopped_ms) => setLockAside(lock, { ...repo, stopped_ms }),
     capture: (repo, input) => within(repo, (bound) => capture(bound, input)),
     isPresent: (repo, commit) => within(repo, (bound) => isConnected(bound, commit)),
     diffSummary: (repo, from, to, limit) => within(repo, (bound) => diffSummary(bound, from, to, limit)),

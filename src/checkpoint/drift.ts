@@ -1,61 +1,76 @@
-import { probe } from "./capture.ts";
-import type { Drift, ForeignCommit } from "./checkpoint.ts";
+import { isoOf } from "../run/clock.ts";
+import type { Drift, DriftInput, ForeignCommit, GitLock, WorktreeState } from "./checkpoint.ts";
+import { operationSince } from "./drift-operation.ts";
+import { type AskRemote, type RemoteView, remoteGrowth, remoteMove, viewRemote } from "./drift-remote.ts";
 import { commitOf, fullBranch, readHead, trackingOf } from "./head.ts";
-import { indexLockAge } from "./index-lock.ts";
+import { headLogSince } from "./head-log.ts";
+import { locksLeft } from "./locks-left.ts";
+import { changedSince } from "./look-aside.ts";
 import { findMerge } from "./merged.ts";
-import { readMeta } from "./meta.ts";
-import { operationOf } from "./op-state.ts";
 import type { RepoGit } from "./repo-git.ts";
-import { changedBetween } from "./tree.ts";
 
-export interface DriftInput {
-  readonly branch: string | null;
-  readonly checkpoint: {
-    readonly commit: string;
-    readonly tree: string;
-    readonly head: string | null;
-    readonly branch: string | null;
-  };
-  readonly base_branch: string | null;
-  readonly own_commits: readonly string[];
+export interface DriftPlaces {
+  /** Whatever working tree of the repository can answer for branches; null when there is none. */
+  readonly any: RepoGit | null;
+  /** The run's own working tree; null when it is not there as one. */
+  readonly workspace: RepoGit | null;
+  readonly state: WorktreeState;
 }
-
-/** Asks the remote for refs; null when it was not asked or gave no answer. */
-export type AskRemote = (url: string, refs: readonly string[]) => Promise<string | null>;
 
 const MAX_FILES = 200;
 const MAX_COMMITS = 50;
 
-/**
- * Compares now with a checkpoint. `workspace` is null when the folder is missing; `any` is whatever working tree of the
- * repository can answer for branches. Nothing here throws for what is missing: what could not be looked at is null.
- */
-export async function driftSince(
-  any: RepoGit | null,
-  workspace: RepoGit | null,
-  input: DriftInput,
-  ask: AskRemote | null,
-): Promise<Drift> {
+/** Compares now with a checkpoint. Nothing here throws for what is missing: what could not be looked at is null. */
+export async function driftSince(places: DriftPlaces, input: DriftInput, ask: AskRemote | null): Promise<Drift> {
+  const { any, workspace } = places;
   const stopHead = input.checkpoint.head;
   const branch = input.branch === null ? input.checkpoint.branch : fullBranch(input.branch);
   const stands = workspace === null ? null : await quiet(() => readHead(workspace));
   const local = any === null ? null : await quiet(() => localMove(any, branch, input));
-  const remote = any === null || ask === null ? null : await quiet(() => remoteMove(any, branch, input, ask));
-  const merged = any === null ? null : await quiet(() => findMerge(any, input.base_branch, stopHead, input.own_commits));
-  const files = workspace === null ? null : await quiet(() => changedFiles(workspace, input.checkpoint.tree));
-  const tips = [stands?.head ?? null, local?.to ?? null, remote?.to ?? null];
-  const commits = any === null ? null : await quiet(() => commitsByOthers(any, stopHead, tips, input.own_commits));
+  const bases = any === null ? [] : ((await quiet(() => basesOf(any, branch, input.base_branch))) ?? []);
+  const view = any === null || ask === null ? null : await quiet(() => viewRemote(any, branch, bases, ask));
+  const remote =
+    any === null || view === null || branch === null
+      ? null
+      : await quiet(() => remoteMove(any, branch, bases, input.checkpoint.commit, view));
+  const merged =
+    any === null ? null : await quiet(() => findMerge(any, { bases, tip: stopHead, own: input.own_commits, remote: view?.refs }));
+  const files = workspace === null ? null : await quiet(() => changedSince(workspace, input.checkpoint.tree));
+  const followed = any === null || branch === null ? null : await quiet(() => trackingOf(any, branch));
+  const commits =
+    any === null
+      ? null
+      : await quiet(() => commitsByOthers(any, input, [local?.to ?? null, remote?.to ?? null, followed], stands?.head ?? null));
+  const operation = workspace === null ? null : await operationOrUnknown(workspace, input);
+  const moved = stands !== null && (stands.head !== stopHead || stands.branch !== input.checkpoint.branch);
   return {
+    workspace: places.state,
     workspace_missing: workspace === null,
-    head_moved: stands === null ? null : stands.head !== stopHead || stands.branch !== input.checkpoint.branch,
+    head_moved: stands === null ? null : moved,
+    head: stands === null ? null : { from: standOf(input.checkpoint), to: standOf(stands) },
+    head_log: workspace === null || !moved ? [] : ((await quiet(() => headLogSince(workspace, input))) ?? []),
     branch_moved: local === null && remote === null ? null : moves(local) || moves(remote),
     branch: { local, remote, remote_checked: remote !== null, merged: merged ?? null },
-    files_changed: files?.slice(0, MAX_FILES) ?? [],
+    has_remote: any !== null && any.repo.remote_name !== null,
+    remote_growth: any === null || remote === null ? null : await quiet(() => remoteGrowth(any, remote)),
+    remote_answer: view?.text ?? null,
+    base_unseen: any === null || view === null ? null : await quiet(() => unseenBase(any, bases, view)),
+    files_changed: files?.slice(0, MAX_FILES).map((change) => change.path) ?? [],
     files_changed_total: files?.length ?? null,
-    commits_by_others: commits ?? [],
-    operation_in_progress: workspace === null ? null : await operationOf(workspace.repo.git_dir),
-    index_lock_age_s: workspace === null ? null : await indexLockAge(workspace.repo.git_dir),
+    commits_by_others: commits?.listed ?? [],
+    commits_by_others_total: commits?.total ?? null,
+    operation_in_progress: operation?.operation_in_progress ?? null,
+    operation_by_run: operation?.operation_by_run ?? null,
+    operation_ended: operation?.operation_ended ?? null,
+    locks: (await quiet(() => locksOf(places, branch, input.stopped_ms))) ?? [],
   };
+}
+
+function standOf(at: { readonly head: string | null; readonly branch: string | null }): {
+  head: string | null;
+  branch: string | null;
+} {
+  return { head: at.head, branch: at.branch };
 }
 
 function moves(ends: { readonly from: string | null; readonly to: string | null } | null): boolean {
@@ -69,48 +84,78 @@ async function localMove(git: RepoGit, branch: string | null, input: DriftInput)
   return { from: branch === input.checkpoint.branch ? input.checkpoint.head : to, to };
 }
 
-async function remoteMove(
-  git: RepoGit,
-  branch: string | null,
-  input: DriftInput,
-  ask: AskRemote,
-): Promise<Drift["branch"]["remote"]> {
+/** Branches that a pull request of this one may aim at: the given one, what the remote calls its HEAD, and the usual names. */
+async function basesOf(git: RepoGit, branch: string | null, given: string | null): Promise<readonly string[]> {
   const { remote_name } = git.repo;
-  if (branch === null || remote_name === null) return null;
-  const url = (await git.run(["ls-remote", "--get-url", "--", remote_name])).text;
-  const answer = await ask(url, [branch]);
-  if (answer === null) return null;
-  const line = answer.split("\n").find((one) => one.endsWith(`\t${branch}`));
-  const to = line?.split("\t")[0] ?? null;
-  const meta = await readMeta(git, input.checkpoint.commit);
-  const from = meta !== null && meta.branch === branch ? meta.upstream : await trackingOf(git, branch);
-  return { from, to, deleted: from !== null && to === null };
+  const named =
+    remote_name === null ? null : await git.run(["symbolic-ref", "-q", `refs/remotes/${remote_name}/HEAD`], { ok: [0, 1, 128] });
+  const short = (ref: string) => ref.replace(/^refs\/(heads|remotes\/[^/]+)\//, "");
+  const wanted = [given, named?.code === 0 ? named.text : null, "main", "master"].flatMap((one) =>
+    one === null ? [] : [short(one)],
+  );
+  const own = branch === null ? null : short(branch);
+  return [...new Set(wanted)].filter((one) => one !== own);
 }
 
-async function changedFiles(git: RepoGit, tree: string): Promise<string[]> {
-  const now = await probe(git);
-  return (await changedBetween(git, tree, now.tree)).map((change) => change.path);
+/** The first base whose commit at the remote is not here: a merge into it could not be seen. */
+async function unseenBase(git: RepoGit, bases: readonly string[], view: RemoteView): Promise<string | null> {
+  for (const base of bases) {
+    const sha = view.refs.get(`refs/heads/${base}`);
+    if (sha !== undefined && (await commitOf(git, sha)) === null) return base;
+  }
+  return null;
 }
 
-/** Commits that came on top since the stop and are not the run's own. A remote's commits count when they were fetched. */
+async function operationOrUnknown(git: RepoGit, input: DriftInput) {
+  return quiet(() => operationSince(git, input.run_id, input.checkpoint.commit));
+}
+
+async function locksOf(places: DriftPlaces, branch: string | null, stopped_ms: number): Promise<readonly GitLock[]> {
+  const { repo } = places.workspace ?? { repo: null };
+  return repo === null ? [] : locksLeft({ ...repo, branch, stopped_ms });
+}
+
+/**
+ * Commits that came onto the run's branch since the stop and are not its own; a remote's commits count when they were fetched.
+ * Where HEAD stands on something else, only what was committed there since.
+ */
 async function commitsByOthers(
   git: RepoGit,
-  stopHead: string | null,
-  tips: readonly (string | null)[],
-  own: readonly string[],
-): Promise<ForeignCommit[]> {
+  input: DriftInput,
+  branchTips: readonly (string | null)[],
+  head: string | null,
+): Promise<{ readonly listed: ForeignCommit[]; readonly total: number }> {
+  const since = input.checkpoint.head === null ? [] : ["--not", input.checkpoint.head];
+  const onBranch = await logOf(git, await present(git, branchTips), since);
+  const known = new Set(branchTips);
+  const elsewhere =
+    head === null || known.has(head)
+      ? []
+      : await logOf(git, await present(git, [head]), [`--since=${isoOf(input.stopped_ms)}`, ...since]);
+  const mine = new Set(input.own_commits);
+  const all = new Map(
+    [...onBranch, ...elsewhere].filter((commit) => !mine.has(commit.sha)).map((commit) => [commit.sha, commit]),
+  );
+  return { listed: [...all.values()].slice(0, MAX_COMMITS), total: all.size };
+}
+
+async function present(git: RepoGit, tips: readonly (string | null)[]): Promise<string[]> {
   const here: string[] = [];
-  for (const tip of new Set(tips)) if (tip !== null && tip !== stopHead && (await commitOf(git, tip)) !== null) here.push(tip);
-  if (here.length === 0) return [];
-  const since = stopHead === null ? [] : ["--not", stopHead];
-  const args = ["log", "-z", "-n", String(MAX_COMMITS + own.length), "--format=%H%x09%an%x09%s", ...here, ...since];
-  const listed = await git.run(args);
-  const mine = new Set(own);
-  const commits = listed.text.split("\0").flatMap((line) => {
+  for (const tip of new Set(tips)) if (tip !== null && (await commitOf(git, tip)) !== null) here.push(tip);
+  return here;
+}
+
+const MAX_LOGGED = 600;
+
+async function logOf(git: RepoGit, tips: readonly string[], limits: readonly string[]): Promise<ForeignCommit[]> {
+  if (tips.length === 0) return [];
+  const options = limits.filter((limit) => limit.startsWith("--since"));
+  const range = limits.filter((limit) => !limit.startsWith("--since"));
+  const args = ["log", "-z", "-n", String(MAX_LOGGED), "--format=%H%x09%an%x09%s", ...options, ...tips, ...range];
+  return (await git.run(args)).text.split("\0").flatMap((line) => {
     const [sha = "", author = "", ...subject] = line.split("\t");
-    return sha === "" || mine.has(sha) ? [] : [{ sha, author, subject: subject.join("\t") }];
+    return sha === "" ? [] : [{ sha, author, subject: subject.join("\t") }];
   });
-  return commits.slice(0, MAX_COMMITS);
 }
 
 /** Null instead of an error: a look that failed is one that was not made. */

@@ -37,3 +37,16 @@ export async function trackingOf(git: RepoGit, branch: string): Promise<string |
 export function fullBranch(name: string): string {
   return name.startsWith("refs/") ? name : `refs/heads/${name}`;
 }
+
+/** A HEAD that names a branch which was deleted would make the next commit a first one, without any history. */
+export async function reviveBranch(
+  git: RepoGit,
+  stand: { readonly head: string | null; readonly branch: string | null },
+): Promise<boolean> {
+  const { head, branch } = stand;
+  if (head === null || branch === null || (await readBranch(git)) !== branch) return false;
+  if ((await commitOf(git, branch)) !== null || (await commitOf(git, head)) === null) return false;
+  // Created only where there is none: somebody may have made it in between.
+  await git.run(["update-ref", "-m", "loopkeeper: the branch was deleted", branch, head, "0".repeat(head.length)]);
+  return true;
+}

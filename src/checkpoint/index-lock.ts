@@ -16,7 +16,7 @@ const POLL_MS = 100;
 export async function withIndexLock<T>(git: RepoGit, work: (held: HeldIndex) => Promise<T>): Promise<T> {
   const index = userIndexPath(git);
   const lock = `${index}.lock`;
-  await take(git, lock);
+  await take(lock);
   let held = true;
   try {
     return await work({
@@ -32,14 +32,8 @@ export async function withIndexLock<T>(git: RepoGit, work: (held: HeldIndex) => 
   }
 }
 
-/** Age of a left-over or live `index.lock` in seconds; null when there is none. */
-export async function indexLockAge(gitDir: string): Promise<number | null> {
-  const info = await stat(`${gitDir}/index.lock`).catch(() => null);
-  return info === null ? null : Math.max(0, Math.floor((epochMs() - info.mtimeMs) / 1000));
-}
-
 /** A live git is waited for; a lock that stays is reported, never removed. */
-async function take(git: RepoGit, lock: string): Promise<void> {
+async function take(lock: string): Promise<void> {
   const since = monotonicMs();
   for (;;) {
     try {
@@ -49,10 +43,11 @@ async function take(git: RepoGit, lock: string): Promise<void> {
       if (systemCode(error) !== "EEXIST") throw error;
     }
     if (monotonicMs() - since > WAIT_MS) {
-      const age = await indexLockAge(git.repo.git_dir);
+      const info = await stat(lock).catch(() => null);
+      const age = info === null ? 0 : Math.max(0, Math.floor((epochMs() - info.mtimeMs) / 1000));
       throw new LoopkeeperError(
         "repository_problem",
-        `Another git process holds ${lock} (${age ?? 0} s old). Wait for it; if no git runs in this working tree, remove that file and try again.`,
+        `Another git process holds ${lock} (${age} s old). Wait for it; if no git runs in this working tree, remove that file and try again.`,
       );
     }
     await sleep(POLL_MS);

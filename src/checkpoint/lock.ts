@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { epochMs, monotonicMs, sleep } from "../run/clock.ts";
@@ -22,11 +22,17 @@ export async function withPrivateLock<T>(dir: string, work: () => Promise<T>): P
   const lock = join(dir, "lock");
   await take(lock);
   try {
-    await rm(join(dir, "index.lock"), { force: true });
+    await dropLeftLocks(dir);
     return await work();
   } finally {
     await rm(lock, { force: true });
   }
+}
+
+/** A killed git leaves `<index>.lock` beside each of our indexes, and every later write would fail on it. */
+async function dropLeftLocks(dir: string): Promise<void> {
+  for (const name of await readdir(dir).catch(() => []))
+    if (/^index[\w.-]*\.lock$/.test(name)) await rm(join(dir, name), { force: true });
 }
 
 async function take(lock: string): Promise<void> {

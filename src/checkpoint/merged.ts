@@ -11,22 +11,31 @@ export interface Merge {
 
 const MAX_BASE_COMMITS = 200;
 
-/** Whether the run's commits are in the base branch by now, here or at the last fetch. Null when they are not, or it cannot be told. */
-export async function findMerge(
-  git: RepoGit,
-  base: string | null,
-  tip: string | null,
-  own: readonly string[],
-): Promise<Merge | null> {
+export interface MergeQuestion {
+  /** Short names of branches that it may have been merged into. */
+  readonly bases: readonly string[];
+  readonly tip: string | null;
+  readonly own: readonly string[];
+  /** Where the remote's refs stand, when it was asked. */
+  readonly remote?: ReadonlyMap<string, string> | undefined;
+}
+
+/** Whether the run's commits are in a base branch by now: here, at the last fetch, or where the remote stands if that commit is here. */
+export async function findMerge(git: RepoGit, question: MergeQuestion): Promise<Merge | null> {
+  const { tip, own, remote } = question;
   // Without commits of its own a branch is always contained in its base.
-  if (base === null || tip === null || own.length === 0) return null;
-  const short = base.replace(/^refs\/(heads|remotes)\//, "");
-  const refs = [fullBranch(base), ...(git.repo.remote_name === null ? [] : [`refs/remotes/${git.repo.remote_name}/${short}`])];
-  for (const ref of refs) {
-    const head = await commitOf(git, ref);
-    if (head === null) continue;
-    const found = (await byAncestry(git, tip, head)) ?? (await byContent(git, tip, head));
-    if (found !== null) return { into: ref.replace(/^refs\/(heads|remotes)\//, ""), ...found };
+  if (tip === null || own.length === 0) return null;
+  const seen = new Set<string>();
+  for (const base of question.bases) {
+    const tracking = git.repo.remote_name === null ? [] : [`refs/remotes/${git.repo.remote_name}/${base}`];
+    const told = remote?.get(`refs/heads/${base}`);
+    for (const ref of [fullBranch(base), ...tracking, ...(told === undefined ? [] : [told])]) {
+      const head = await commitOf(git, ref);
+      if (head === null || seen.has(head)) continue;
+      seen.add(head);
+      const found = (await byAncestry(git, tip, head)) ?? (await byContent(git, tip, head));
+      if (found !== null) return { into: ref === told ? base : ref.replace(/^refs\/(heads|remotes)\//, ""), ...found };
+    }
   }
   return null;
 }

@@ -39,6 +39,24 @@ export async function operationOf(gitDir: string): Promise<string | null> {
   return (await has("BISECT_LOG")) ? "bisect" : null;
 }
 
+/** Files that name what an operation is about; they stay the same from its begin to its end. */
+export const OPERATION_KEYS = [
+  "rebase-merge/orig-head",
+  "rebase-apply/orig-head",
+  "MERGE_HEAD",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "BISECT_START",
+] as const;
+
+/** Tells one operation from another of the same kind. */
+export async function operationKey(gitDir: string): Promise<string> {
+  const parts = await Promise.all(
+    OPERATION_KEYS.map(async (name) => (await readFile(join(gitDir, name), "utf8").catch(() => "")).trim()),
+  );
+  return parts.join("|");
+}
+
 /** Names (relative to the git directory) of all state files that are there. */
 export async function stateFiles(gitDir: string): Promise<string[]> {
   const found: string[] = [];

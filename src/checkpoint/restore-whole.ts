@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import { captureLocked, probeLocked } from "./capture.ts";
+import type { Captured, WholeInput } from "./checkpoint.ts";
 import { checkOut, verifyTree } from "./compose.ts";
 import { commitOf } from "./head.ts";
 import { copyIndex } from "./index-file.ts";
@@ -18,38 +19,53 @@ import { changedBetween, emptyTree } from "./tree.ts";
 import { zeroOid } from "./user-index.ts";
 import { putSides, sidesIn } from "./write-sides.ts";
 
-/** Makes a new or rebuilt worktree as a checkpoint saw it: files, index, HEAD and an operation under way. */
-export async function restoreWhole(git: RepoGit, input: { readonly run_id: string; readonly commit: string }): Promise<void> {
+/**
+ * Makes a new or rebuilt worktree as a checkpoint saw it: files, index, HEAD and an operation under way. Gives the
+ * checkpoint of what was there before, or null when nothing was.
+ */
+export async function restoreWhole(git: RepoGit, input: WholeInput): Promise<Captured | null> {
   if (git.repo.git_dir === git.repo.common_dir)
     throw problem(`${git.repo.top} is the main working tree. A whole restore needs a worktree of its own.`);
   const meta = await readMeta(git, input.commit);
   if (meta === null) throw problem("The checkpoint's objects are gone from this repository. Choose another checkpoint.");
   if ((await operationOf(git.repo.git_dir)) !== null)
     throw problem(`A git operation is under way in ${git.repo.top}. Finish or abort it first.`);
-  await withIndexLock(git, (held) =>
+  return withIndexLock(git, (held) =>
     withPrivateLock(git.private_dir, async () => {
-      const index = await saveWhatIsThere(git, input.run_id, meta);
-      await checkOut(git, index, meta.tree);
-      await putSides(git, sidesIn(meta));
+      const { index, tree, safety } =
+        input.keep_files === true
+          ? { ...(await probeLocked(git)), safety: null }
+          : { ...(await saveWhatIsThere(git, input.run_id, meta)), tree: meta.tree };
+      if (input.keep_files !== true) {
+        await checkOut(git, index, meta.tree);
+        await putSides(git, sidesIn(meta));
+      }
       await settleHead(git, meta);
       const fresh = join(git.private_dir, "index.new");
       await buildIndex(git, index, fresh, meta);
       await held.replace(fresh);
       await writeState(git, meta);
       await dropForced(git);
-      await verifyTree(git, meta.tree, meta.id);
+      await verifyTree(git, tree, safety?.id ?? meta.id);
+      return safety;
     }),
   );
 }
 
 /** In a worktree that is not as HEAD has it, everything present is saved first; also what is ignored and in the way. Gives the index that matches the files. */
-async function saveWhatIsThere(git: RepoGit, runId: string, meta: Meta): Promise<string> {
+async function saveWhatIsThere(
+  git: RepoGit,
+  runId: string,
+  meta: Meta,
+): Promise<{ readonly index: string; readonly safety: Captured | null }> {
   const present = await probeLocked(git);
   const head = await commitOf(git, "HEAD");
-  const clean = head === null ? emptyTree(git.repo.object_format) : (await git.run(["rev-parse", `${head}^{tree}`])).text;
+  const empty = emptyTree(git.repo.object_format);
+  const clean = head === null ? empty : (await git.run(["rev-parse", `${head}^{tree}`])).text;
   const force = await inTheWay(git, present.tree, meta.tree);
-  if (present.tree === clean && force.length === 0) return present.index;
-  return (await captureLocked(git, { run_id: runId, id: newCheckpointId(), kind: "reset", force })).snapshot.index;
+  if ([clean, empty].includes(present.tree) && force.length === 0) return { index: present.index, safety: null };
+  const { captured, snapshot } = await captureLocked(git, { run_id: runId, id: newCheckpointId(), kind: "reset", force });
+  return { index: snapshot.index, safety: captured };
 }
 
 /** Files on disk that the present tree does not cover, where the target wants one: git would overwrite them in silence. */

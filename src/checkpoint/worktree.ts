@@ -1,11 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { LoopkeeperError } from "../run/errors.ts";
+import type { Rebuilt } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
-import { exists, findCommonDir, findGitDir } from "./git-dir.ts";
+import { exists, findGitDir } from "./git-dir.ts";
 import { commitOf, fullBranch } from "./head.ts";
 import type { RepoGit } from "./repo-git.ts";
+import { entryFor, realOf, worktreeState } from "./worktree-state.ts";
 
 /** Makes a worktree at `path` on the new branch `branch` from `base`. Hooks of the repository do not run. */
 export async function addWorktree(
@@ -30,41 +32,60 @@ export async function addWorktree(
 export async function rebuildWorktree(
   git: RepoGit,
   input: { readonly path: string; readonly branch: string | null; readonly head: string },
-): Promise<void> {
+): Promise<Rebuilt> {
   if ((await commitOf(git, input.head)) === null)
     throw problem(`The commit ${input.head} is not in ${git.repo.top}. Fetch it first.`);
-  const state = await worktreeState(input.path);
+  const state = await worktreeState(input.path, git.repo.common_dir);
   if (state === "present") throw problem(`${input.path} is a working tree already.`);
-  await forgetEntry(git, input.path);
+  if (state === "occupied") throw problem(occupiedText(input.path));
+  if (state === "unfinished") return { how: "made", told: [] };
+  if (state === "unregistered" && (await linkAgain(git, input.path))) return { how: "linked", told: [] };
+  const locked = await forgetEntry(git, input.path);
   const target = await targetOf(git, input);
-  if (state === "missing") await add(git, [...target.options, "--", input.path, target.commitish]);
+  if (state === "missing") await add(git, ["--no-checkout", ...target.options, "--", input.path, target.commitish]);
   else await adopt(git, input.path, target);
+  if (locked !== null) await lockAgain(input.path, locked);
+  return { how: state === "missing" ? "made" : "registered", told: target.told };
 }
 
-export async function worktreeState(path: string): Promise<"present" | "missing" | "unregistered"> {
-  if (!(await exists(path))) return "missing";
-  const gitDir = await findGitDir(path).catch(() => null);
-  if (gitDir === null || !(await exists(join(gitDir, "HEAD")))) return "unregistered";
-  if ((await findCommonDir(gitDir).catch(() => null)) === null) return "unregistered";
-  // A linked worktree's entry names its folder; an entry that names another one belongs to that.
-  const back = await readFile(join(gitDir, "gitdir"), "utf8").catch(() => null);
-  if (back === null) return "present";
-  const [named, own] = await Promise.all([realOf(resolve(gitDir, back.trim())), realOf(join(path, ".git"))]);
-  return named === own ? "present" : "unregistered";
+export function occupiedText(path: string): string {
+  return `${path} is where the run's worktree belongs, and something else stands there now (a file, a link, another repository or a folder of unknown origin). Nothing there was touched. Move it away, then call again: the worktree is rebuilt from its checkpoint.`;
 }
 
 interface Target {
   readonly options: readonly string[];
   readonly commitish: string;
+  readonly told: readonly string[];
 }
 
-/** The branch as it is, the branch made anew at `head`, or no branch. */
+/** The branch where it stands at `head`, the branch made anew there, or no branch: a branch that moved or is in use elsewhere stays as it is. */
 async function targetOf(git: RepoGit, input: { readonly branch: string | null; readonly head: string }): Promise<Target> {
-  if (input.branch === null) return { options: ["--detach"], commitish: input.head };
+  const detached = (told: readonly string[]): Target => ({ options: ["--detach"], commitish: input.head, told });
+  if (input.branch === null) return detached([]);
   const ref = fullBranch(input.branch);
   const short = ref.replace(/^refs\/heads\//, "");
-  if ((await commitOf(git, ref)) !== null) return { options: [], commitish: short };
-  return { options: ["--no-track", "-b", short], commitish: input.head };
+  const tip = await commitOf(git, ref);
+  const at = `a detached HEAD at ${input.head.slice(0, 12)}`;
+  if (tip === null)
+    return {
+      options: ["--no-track", "-b", short],
+      commitish: input.head,
+      told: [`Branch ${short} had been deleted; it was made again at ${input.head.slice(0, 12)}.`],
+    };
+  const elsewhere = await checkedOutAt(git, ref);
+  if (elsewhere !== null) return detached([`Branch ${short} is checked out in ${elsewhere} now; the worktree stands on ${at}.`]);
+  if (tip !== input.head)
+    return detached([
+      `Branch ${short} was moved to ${tip.slice(0, 12)} meanwhile and stays there; the worktree stands on ${at}.`,
+    ]);
+  return { options: [], commitish: short, told: [] };
+}
+
+/** The working tree that has a branch checked out, or null. */
+export async function checkedOutAt(git: RepoGit, ref: string): Promise<string | null> {
+  const listed = await git.run(["worktree", "list", "--porcelain"]);
+  const block = listed.text.split("\n\n").find((part) => part.split("\n").includes(`branch ${ref}`));
+  return block === undefined ? null : (/^worktree (.+)$/m.exec(block)?.[1] ?? "another worktree");
 }
 
 async function add(git: RepoGit, args: readonly string[]): Promise<void> {
@@ -102,16 +123,32 @@ async function refuseOccupied(path: string): Promise<void> {
     throw problem(`${path} is there already and is not an empty folder. Choose another place.`);
 }
 
-/** Removes the one entry of the repository's worktree list that names this folder; others, and their state, stay. */
-async function forgetEntry(git: RepoGit, path: string): Promise<void> {
-  const entries = join(git.repo.common_dir, "worktrees");
-  const wanted = await realOf(join(path, ".git"));
-  for (const name of await readdir(entries).catch(() => [])) {
-    const named = await readFile(join(entries, name, "gitdir"), "utf8").catch(() => null);
-    if (named === null || (await realOf(resolve(entries, name, named.trim()))) !== wanted) continue;
-    await keepDetachedHead(git, join(entries, name));
-    await rm(join(entries, name), { recursive: true, force: true });
-  }
+/** Removes the one entry of the repository's worktree list that names this folder; others, and their state, stay. Gives its lock's reason. */
+async function forgetEntry(git: RepoGit, path: string): Promise<string | null> {
+  const entry = await entryFor(git.repo.common_dir, path);
+  if (entry === null) return null;
+  await keepDetachedHead(git, entry);
+  const locked = await readFile(join(entry, "locked"), "utf8").catch(() => null);
+  await rm(entry, { recursive: true, force: true });
+  return locked;
+}
+
+/** A worktree that its owner locked stays locked. */
+async function lockAgain(path: string, reason: string): Promise<void> {
+  const gitDir = await findGitDir(path);
+  if (gitDir !== null) await writeFile(join(gitDir, "locked"), reason);
+}
+
+/** After the repository was moved, a worktree's entry is whole and only its folder's `.git` names the old place. */
+async function linkAgain(git: RepoGit, path: string): Promise<boolean> {
+  const entry = await entryFor(git.repo.common_dir, path);
+  if (entry === null || !(await exists(join(entry, "HEAD"))) || !(await exists(join(entry, "index")))) return false;
+  const dotGit = join(path, ".git");
+  const info = await lstat(dotGit).catch(() => null);
+  if (info !== null && !info.isFile()) return false;
+  await writeFile(`${dotGit}.new`, `gitdir: ${entry}\n`);
+  await rename(`${dotGit}.new`, dotGit);
+  return true;
 }
 
 /** The entry's HEAD may be all that holds a commit: a hidden ref takes its place. */
@@ -140,14 +177,6 @@ async function adopt(git: RepoGit, path: string, target: Target): Promise<void> 
   } finally {
     await rm(beside, { recursive: true, force: true });
   }
-}
-
-/** The real path as far as it exists, for comparing with names of folders that may be gone. */
-async function realOf(path: string): Promise<string> {
-  const real = await realpath(path).catch(() => null);
-  if (real !== null) return real;
-  const up = dirname(path);
-  return up === path ? path : join(await realOf(up), basename(path));
 }
 
 function problem(message: string): LoopkeeperError {

@@ -1,4 +1,4 @@
-import type { Repository } from "../checkpoint/checkpoint.ts";
+import type { Drift, Repository } from "../checkpoint/checkpoint.ts";
 import type { ClassifiedStop, CommandResult } from "../engine/engine.ts";
 import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LeaseLostError, messageOf } from "../run/errors.ts";
@@ -68,6 +68,10 @@ export class Drive {
   readonly gaps = new Map<"session" | "tree" | "secrets", string>();
   /** The copy of the session that is being made: a second one waits for it. Never rejects. */
   copying: Promise<void> = Promise.resolve();
+  /** What others changed between the last stop and this drive, looked at before anything was made or started. */
+  drift: Drift | null = null;
+  /** What the preparation did that the engine has to know, in words. */
+  readonly told: string[] = [];
   readonly #abort = new AbortController();
   #breakOff: BreakOff | null = null;
   #turnStartedMs: number | null = null;

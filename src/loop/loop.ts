@@ -6,8 +6,10 @@ import { transition } from "../run/transition.ts";
 import { type Attempt, openAttempt } from "./attempt.ts";
 import type { LoopContext } from "./context.ts";
 import { ceilings } from "./decide.ts";
+import { lookAtDrift } from "./drift.ts";
 import { breakOffStop, Drive, loopStop, StopRun } from "./drive.ts";
 import { runIteration } from "./iteration.ts";
+import { lastResume } from "./resumed.ts";
 import { nextStep, unreachableAfter } from "./stages.ts";
 import { stopRun } from "./stop.ts";
 import { prepareWorkspace } from "./workspace.ts";
@@ -23,7 +25,9 @@ export async function driveRun(
   onDrive(drive);
   try {
     await claim(drive);
-    await prepareWorkspace(drive);
+    const resumed = await lastResume(drive);
+    await lookAtDrift(drive, resumed);
+    await prepareWorkspace(drive, resumed);
     await runSteps(drive);
   } catch (error) {
     await settle(drive, error, null, null);

@@ -1,11 +1,8 @@
-import type { Drift } from "../checkpoint/checkpoint.ts";
-import { driftSinceStop } from "../resume/drift-since.ts";
 import type { NoteFacts } from "../resume/note.ts";
-import { messageOf } from "../run/errors.ts";
-import type { AttemptRecord, StopRecord } from "../run/run.ts";
+import type { AttemptRecord } from "../run/run.ts";
 import type { Drive } from "./drive.ts";
 
-/** The facts of the note for a continued run, looked at now; null when no stop was ever recorded. */
+/** The facts of the note for a continued run; null when no stop was ever recorded. */
 export async function noteFacts(drive: Drive, record: AttemptRecord): Promise<NoteFacts | null> {
   const { store } = drive.ctx;
   const { stop } = drive.run;
@@ -16,16 +13,10 @@ export async function noteFacts(drive: Drive, record: AttemptRecord): Promise<No
     stop,
     steps: drive.steps,
     acts,
-    drift: record.started_from === "entry" ? null : await driftSince(drive, stop),
+    // At an entry the files are as the step began, but branch, remote and locks are as others left them.
+    drift: drive.drift,
+    told: drive.told,
+    entry: record.started_from === "entry",
     unfinished: iterations[0]?.finished === false,
   };
-}
-
-async function driftSince(drive: Drive, stop: StopRecord): Promise<Drift | null> {
-  try {
-    return await driftSinceStop(drive.ctx, drive.run, stop, drive.ctx.settings.fetch_remote);
-  } catch (error) {
-    drive.ctx.log("warn", "drift could not be looked at", { run_id: drive.run.run_id, error: messageOf(error) });
-    return null;
-  }
 }

@@ -41,7 +41,10 @@ export async function recoverRun(
 
 async function discoverOrNull(ctx: LoopContext, run: RunRecord): Promise<Drive["workspace"]> {
   try {
-    if (run.workspace_kind === "worktree" && (await ctx.checkpoints.worktreeState(run.workspace_path)) !== "present") return null;
+    if (run.workspace_kind === "worktree") {
+      const state = await ctx.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
+      if (state !== "present") return null;
+    }
     return await ctx.checkpoints.discover(run.workspace_path);
   } catch (error) {
     ctx.log("warn", "the workspace of a recovered run could not be opened", { run_id: run.run_id, error: messageOf(error) });

@@ -1,60 +1,135 @@
-import { copyFile, lstat, mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Captured } from "../checkpoint/checkpoint.ts";
+import { checkpointRecord } from "../resume/checkpoint-record.ts";
+import { driftSinceStop } from "../resume/drift-since.ts";
+import { applyRunRestore, planRunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord } from "../run/run.ts";
+import { copyIgnored } from "./copy-ignored.ts";
 import { type Drive, loopStop, StopRun } from "./drive.ts";
+import type { Resumed } from "./resumed.ts";
 
 /**
  * Makes sure that the run's working tree is there: a worktree is added at the first start and rebuilt from the last
  * checkpoint when its folder or its registration is gone. Setup commands run once each time it was made.
  */
-export async function prepareWorkspace(drive: Drive): Promise<void> {
+export async function prepareWorkspace(drive: Drive, resumed: Resumed | null): Promise<void> {
+  const { run } = drive;
   try {
-    if (drive.run.workspace_kind === "in_place") {
-      drive.workspace = await drive.ctx.checkpoints.discover(drive.run.workspace_path);
-      return;
-    }
-    const made = await ensureWorktree(drive);
-    drive.workspace = await drive.ctx.checkpoints.discover(drive.run.workspace_path);
+    const made = run.workspace_kind === "worktree" && (await ensureWorktree(drive, resumed));
+    drive.workspace = await drive.ctx.checkpoints.discover(run.workspace_path);
+    if (drive.workspace.top !== run.workspace_path)
+      throw new LoopkeeperError("repository_problem", `${run.workspace_path} is no working tree any more.`);
+    await reviveBranch(drive);
     if (made) await furnish(drive);
   } catch (error) {
     if (error instanceof StopRun) throw error;
-    if (error instanceof LoopkeeperError)
-      throw new StopRun(loopStop("failed", `the workspace could not be prepared: ${error.message}`));
-    throw error;
+    if (!(error instanceof LoopkeeperError)) throw error;
+    const evidence = `the workspace could not be prepared: ${error.message}`;
+    // After work was done, `failed` would offer to take the step back to its start; here only a person's hand is missing.
+    const question = { kind: "question", text: error.message, command: null } as const;
+    throw new StopRun(run.stop === null ? loopStop("failed", evidence) : loopStop("escalated", evidence, { question }));
   }
 }
 
-/** True when the worktree had to be made. */
-async function ensureWorktree(drive: Drive): Promise<boolean> {
+/** True when the worktree had to be made, so that it lacks what setup commands put there. */
+async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<boolean> {
   const { checkpoints } = drive.ctx;
   const { run } = drive;
-  const state = await checkpoints.worktreeState(run.workspace_path);
-  if (state === "present") return false;
+  if ((await checkpoints.worktreeState(run.workspace_path, run.repo_common_dir)) === "present") return false;
   const repo = await checkpoints.discover(run.repo_path);
-  const last = (await drive.ctx.store.checkpoints(run.run_id, 20)).find(usable);
+  const last = await lastCheckpoint(drive);
   await mkdir(dirname(run.workspace_path), { recursive: true, mode: 0o700 });
-  if (last === undefined) {
+  if (last === null) {
     if (run.base_commit === null || run.branch === null) throw new Error("a worktree run without base or branch");
     await checkpoints.addWorktree(repo, { path: run.workspace_path, branch: run.branch, base: run.base_commit });
-  } else {
-    await checkpoints.rebuildWorktree(repo, { path: run.workspace_path, branch: last.branch, head: last.head ?? "" });
-    const rebuilt = await checkpoints.discover(run.workspace_path);
-    await checkpoints.restoreWhole(rebuilt, { run_id: run.run_id, commit: last.commit });
+    await recordReady(drive, null, []);
+    return true;
   }
+  if (!(await checkpoints.isPresent(repo, last.commit))) {
+    throw new LoopkeeperError(
+      "repository_problem",
+      `the worktree ${run.workspace_path} is gone and checkpoint ${last.id}, which it would be rebuilt from, is lost: its objects are not in ${repo.top}. Start a new run with base: "${run.branch ?? "HEAD"}".`,
+    );
+  }
+  const rebuilt = await checkpoints.rebuildWorktree(repo, {
+    path: run.workspace_path,
+    branch: last.branch,
+    head: last.head ?? "",
+  });
+  drive.told.push(...rebuilt.told);
+  const safeties = rebuilt.how === "linked" ? [] : await fill(drive, resumed, last, rebuilt.how === "registered");
+  await recordReady(drive, last.id, safeties);
+  return rebuilt.how === "made";
+}
+
+/** Puts the checkpoint's state in place; files of a folder that was only unregistered stay, unless the caller wants them restored. */
+async function fill(
+  drive: Drive,
+  resumed: Resumed | null,
+  last: CheckpointRecord & { readonly commit: string },
+  filesAreThere: boolean,
+): Promise<readonly CheckpointRecord[]> {
+  const { checkpoints } = drive.ctx;
+  const { run } = drive;
+  const keep_files = filesAreThere && resumed?.on_drift !== "restore";
+  const worktree = await checkpoints.discover(run.workspace_path);
+  const whole = await checkpoints.restoreWhole(worktree, { run_id: run.run_id, commit: last.commit, keep_files });
+  if (keep_files && run.stop !== null && drive.drift !== null) {
+    const { workspace, workspace_missing } = drive.drift;
+    const seen = await driftSinceStop(drive.ctx, run, run.stop, drive.drift.remote_answer ?? false);
+    if (seen !== null) drive.drift = { ...seen, workspace, workspace_missing };
+  }
+  const entry = resumed?.from === "entry" ? await restoreEntry(drive) : null;
+  const about = { kind: "reset", iteration: run.iteration, step: null, attempt: null, at: now() } as const;
+  return [whole, entry].flatMap((safety) => (safety === null ? [] : [checkpointRecord(safety, about)]));
+}
+
+/** A step that is to start at its entry gets there only now: there was no tree to take back when the caller asked for it. */
+async function restoreEntry(drive: Drive): Promise<Captured | null> {
+  const attempts = await drive.ctx.store.attempts(drive.run.run_id);
+  const waiting = attempts.find((attempt) => attempt.ended_at === null && attempt.started_from === "entry");
+  if (waiting?.entry_checkpoint == null) return null;
+  const entry = await drive.ctx.store.checkpoint(drive.run.run_id, waiting.entry_checkpoint);
+  if (entry === null) return null;
+  const restore = await planRunRestore(drive.ctx, drive.run, entry, []);
+  return (await applyRunRestore(drive.ctx, drive.run, restore)).safety;
+}
+
+async function recordReady(drive: Drive, from: string | null, safeties: readonly CheckpointRecord[]): Promise<void> {
   await drive.apply({
     bump_revision: false,
+    checkpoints: safeties,
     events: [
       {
         type: "workspace_ready",
         at: now(),
-        data: { path: run.workspace_path, rebuilt: last !== undefined, from_checkpoint: last?.id ?? null },
+        data: { path: drive.run.workspace_path, rebuilt: from !== null, from_checkpoint: from },
       },
     ],
   });
-  return true;
+}
+
+/** HEAD of the working tree may name a branch that somebody deleted: it is made again where the run left it. */
+async function reviveBranch(drive: Drive): Promise<void> {
+  const last = drive.run.stop === null ? null : await lastCheckpoint(drive);
+  if (last === null || !(await drive.ctx.checkpoints.reviveBranch(drive.repo, last))) return;
+  const short = last.branch?.replace("refs/heads/", "") ?? "";
+  drive.told.push(`Branch ${short} had been deleted; it was made again at ${last.head?.slice(0, 12) ?? ""}.`);
+  drive.workspace = await drive.ctx.checkpoints.discover(drive.run.workspace_path);
+}
+
+/** The state that the run was left in: what its stop (or a reset after it) saved, else the newest checkpoint there is. */
+async function lastCheckpoint(drive: Drive): Promise<(CheckpointRecord & { commit: string }) | null> {
+  const { store } = drive.ctx;
+  const { run } = drive;
+  const id = run.stop?.uncommitted?.checkpoint ?? null;
+  const left = id === null ? null : await store.checkpoint(run.run_id, id);
+  if (left !== null && left.commit !== null) return { ...left, commit: left.commit };
+  return (await store.checkpoints(run.run_id, 20)).find(usable) ?? null;
 }
 
 function usable(checkpoint: CheckpointRecord): checkpoint is CheckpointRecord & { commit: string } {
@@ -64,7 +139,7 @@ function usable(checkpoint: CheckpointRecord): checkpoint is CheckpointRecord & 
 /** Copies the ignored files that the owner named, lays a predecessor's edits on top, and runs the setup commands. */
 async function furnish(drive: Drive): Promise<void> {
   if (drive.run.iteration === 0) await layBaseRun(drive);
-  for (const path of drive.run.settings.copy_ignored) await copyIgnored(drive, path);
+  for (const path of drive.run.settings.copy_ignored) await copyNamed(drive, path);
   for (const command of drive.run.settings.setup) {
     const result = await drive.runCommand(command);
     drive.journal.add({
@@ -100,21 +175,11 @@ async function layBaseRun(drive: Drive): Promise<void> {
   await checkpoints.applyRestore(drive.repo, { run_id: drive.run.run_id, plan, paths, safety_id: newCheckpointId() });
 }
 
-/** Only a plain file inside the repository, never through a symlink, never over something that the worktree has. */
-async function copyIgnored(drive: Drive, path: string): Promise<void> {
-  const from = resolve(drive.run.repo_path, path);
-  const to = resolve(drive.repo.top, path);
-  if (!from.startsWith(join(drive.run.repo_path, "/")) || !to.startsWith(join(drive.repo.top, "/"))) return;
-  try {
-    const stat = await lstat(from);
-    if (!stat.isFile()) return;
-    await mkdir(dirname(to), { recursive: true });
-    await copyFile(from, to, 1);
-  } catch (error) {
-    drive.ctx.log("warn", "a file named in copy_ignored was not copied", {
-      run_id: drive.run.run_id,
-      path,
-      error: messageOf(error),
-    });
-  }
+/** A file that cannot be copied is told, and the run goes on: setup commands and the engine see soon enough what is missing. */
+async function copyNamed(drive: Drive, path: string): Promise<void> {
+  const why = await copyIgnored(drive.run.repo_path, drive.repo.top, path).catch(messageOf);
+  if (why === null) return;
+  drive.ctx.log("warn", "a file named in copy_ignored was not copied", { run_id: drive.run.run_id, path, why });
+  const text = `copy_ignored: ${path} was not copied: ${why}`;
+  drive.journal.add({ who: "loop", kind: "engine", text, iteration: drive.run.iteration, at: now() });
 }

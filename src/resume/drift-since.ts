@@ -1,4 +1,5 @@
 import type { Checkpoints, Drift } from "../checkpoint/checkpoint.ts";
+import { msOf } from "../run/clock.ts";
 import type { CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 
@@ -8,7 +9,12 @@ interface Deps {
 }
 
 /** What changed in the repository since the stop; null when there is no stop checkpoint to compare with. */
-export async function driftSinceStop(deps: Deps, run: RunRecord, stop: StopRecord, remote: boolean): Promise<Drift | null> {
+export async function driftSinceStop(
+  deps: Deps,
+  run: RunRecord,
+  stop: StopRecord,
+  remote: boolean | string,
+): Promise<Drift | null> {
   const id = stop.uncommitted?.checkpoint;
   const checkpoint = id == null ? null : await deps.store.checkpoint(run.run_id, id);
   return checkpoint === null ? null : driftSince(deps, run, checkpoint, { own_commits: await ownCommits(deps, run), remote });
@@ -19,12 +25,15 @@ export async function driftSince(
   deps: Pick<Deps, "checkpoints">,
   run: RunRecord,
   checkpoint: CheckpointRecord,
-  options: { readonly own_commits: readonly string[]; readonly remote: boolean },
+  options: { readonly own_commits: readonly string[]; readonly remote: boolean | string },
 ): Promise<Drift | null> {
   if (checkpoint.commit === null || checkpoint.tree === null) return null;
   return deps.checkpoints.drift({
     repo_path: run.repo_path,
+    repo_common_dir: run.repo_common_dir,
     workspace_path: run.workspace_path,
+    workspace_kind: run.workspace_kind,
+    stopped_ms: msOf(run.stop?.at ?? checkpoint.at),
     run_id: run.run_id,
     branch: run.branch,
     checkpoint: { commit: checkpoint.commit, tree: checkpoint.tree, head: checkpoint.head, branch: checkpoint.branch },

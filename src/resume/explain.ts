@@ -15,6 +15,7 @@ import type {
 import type { StopReason } from "../run/stop-reason.ts";
 import type { Store } from "../store/store.ts";
 import { type Conversation, conversationOf, type HostView } from "./conversation.ts";
+import { driftNotes } from "./drift-lines.ts";
 import { driftSinceStop } from "./drift-since.ts";
 import { headline, oneLine } from "./headline.ts";
 
@@ -266,18 +267,20 @@ export function driftView(drift: Drift | null) {
       files_changed: [],
       commits_by_others: [],
       operation_in_progress: null,
+      notes: [],
     };
   }
   return {
     head_moved: drift.head_moved,
     branch_moved: drift.branch_moved,
     workspace_missing: drift.workspace_missing,
-    branch: drift.branch,
+    branch: { ...drift.branch },
     files_changed: drift.files_changed.slice(0, 15).map((path) => oneLine(path, 160)),
     commits_by_others: drift.commits_by_others
       .slice(0, 8)
       .map((commit) => ({ sha: commit.sha, author: oneLine(commit.author, 60), subject: oneLine(commit.subject, 100) })),
     operation_in_progress: drift.operation_in_progress,
+    notes: driftNotes(drift).slice(0, 12),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Drift } from "../checkpoint/checkpoint.ts";
 import type { Act } from "../run/act.ts";
 import type { RunRecord, StepRecord, StopRecord } from "../run/run.ts";
+import { driftNotes, driftOrders } from "./drift-lines.ts";
 import { fence } from "./fence.ts";
 import { headline, oneLine } from "./headline.ts";
 
@@ -12,6 +13,10 @@ export interface NoteFacts {
   /** Acts of this run alone. */
   readonly acts: readonly Act[];
   readonly drift: Drift | null;
+  /** What was done about it before the engine started, in words. */
+  readonly told?: readonly string[];
+  /** The step is taken back to its entry: which files others changed since the stop is no longer of use. */
+  readonly entry?: boolean;
   /** The last iteration was begun and its end never recorded. */
   readonly unfinished: boolean;
 }
@@ -46,10 +51,11 @@ export function handoffNote(facts: NoteFacts, why: string): string {
     `You go on with work that an earlier engine session of this same run began; its conversation could not be loaded (${oneLine(why, 200)}).`,
     ...background(facts),
     ...stepLines(facts.steps),
+    // Before the longer lists: a note that has to be cut must not lose what others did.
+    ...driftLines(facts),
     ...reportedLines(run),
     ...actLines(facts),
     ...uncommittedLines(facts.stop),
-    ...driftLines(facts),
     `The whole transcript: loopkeeper://runs/${run.run_id}/transcript`,
   ]);
 }
@@ -134,36 +140,24 @@ function uncommittedLines(stop: StopRecord): string[] {
   ];
 }
 
+/** What others changed: their words fenced, ours outside. */
 function driftLines(facts: NoteFacts): string[] {
   const { drift } = facts;
-  if (drift === null) return [];
-  const lines: string[] = [];
-  if (drift.workspace_missing) lines.push("The worktree was gone and was rebuilt from the stop checkpoint.");
-  if (drift.commits_by_others.length > 0)
-    lines.push(
-      `Others committed since:\n${fence(
-        "commits of others",
-        drift.commits_by_others
-          .slice(0, 10)
-          .map((commit) => `${commit.sha.slice(0, 12)} ${oneLine(commit.author, 60)}: ${oneLine(commit.subject, 120)}`)
-          .join("\n"),
-      )}`,
-    );
-  if (drift.files_changed.length > 0)
-    lines.push(
-      `Files changed by others since the stop (keep their edits):\n${fence("files", drift.files_changed.slice(0, 30).join("\n"))}`,
-    );
-  const remote = drift.branch.remote;
-  if (remote !== null && (remote.deleted || remote.from !== remote.to))
-    lines.push(
-      remote.deleted
-        ? "The branch was deleted at the remote."
-        : "The branch moved at the remote: fetch and fast-forward; never force-push over it.",
-    );
-  if (drift.branch.merged !== null) lines.push(`The branch was merged into ${oneLine(drift.branch.merged.into, 80)}.`);
-  if (drift.operation_in_progress !== null)
-    lines.push(`A ${drift.operation_in_progress} is in progress in the repository; do not abort it.`);
-  return lines;
+  const notes = [...(facts.told ?? []), ...(drift === null ? [] : driftNotes(drift))].map((line) => `- ${line}`);
+  const commits = (drift?.commits_by_others ?? [])
+    .slice(0, 10)
+    .map((commit) => `${commit.sha.slice(0, 12)} ${oneLine(commit.author, 60)}: ${oneLine(commit.subject, 120)}`);
+  const files = facts.entry === true ? [] : (drift?.files_changed ?? []).slice(0, 30).map((path) => oneLine(path, 160));
+  const more = (drift?.files_changed_total ?? 0) - files.length;
+  if (files.length > 0 && more > 0) files.push(`and ${more} more`);
+  return [
+    ...(notes.length > 0 ? [`Changed since the stop:\n${fence("what changed in the repository", notes.join("\n"))}`] : []),
+    ...(commits.length > 0 ? [`Others committed since:\n${fence("commits of others", commits.join("\n"))}`] : []),
+    ...(files.length > 0
+      ? [`Files changed by others since the stop (keep their edits):\n${fence("files", files.join("\n"))}`]
+      : []),
+    ...(drift === null ? [] : driftOrders(drift)),
+  ];
 }
 
 /** Whole parts only: a cut inside a fence would leave it open and the rest of the prompt inside it. */

@@ -87,7 +87,10 @@ export async function planRunRestore(
 }
 
 async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
-  if (run.workspace_kind === "worktree" && (await deps.checkpoints.worktreeState(run.workspace_path)) !== "present") {
+  if (
+    run.workspace_kind === "worktree" &&
+    (await deps.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir)) !== "present"
+  ) {
     throw new LoopkeeperError(
       "repository_problem",
       `the run's worktree ${run.workspace_path} is missing; run_resume rebuilds it from the stop checkpoint.`,

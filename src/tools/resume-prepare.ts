@@ -10,6 +10,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
+import { passDrift, removeLocks } from "./lock-gate.ts";
 
 /** The arguments of run_resume that decide about the repository and its files. */
 export interface ResumeWish {
@@ -26,6 +27,8 @@ export interface Prepared {
   readonly session: string | null;
   readonly note: string;
   readonly drift: Readonly<Record<string, unknown>>;
+  /** What the remote said, so that the driver need not ask it again. */
+  readonly remote_answer: string | null;
   readonly restore: RunRestore | null;
   /** New paths of the run when its repository is found elsewhere. */
   readonly place: { readonly repo_path: string; readonly repo_common_dir: string; readonly workspace_path: string } | null;
@@ -43,7 +46,7 @@ export async function prepareResume(
   if (stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded.`);
   const place = await findRepository(ctx, run, args.repo);
   const drift = await driftSinceStop(ctx, place === null ? run : { ...run, ...place }, stop, ctx.settings.fetch_remote);
-  checkDrift(run, drift, args);
+  const locks = drift === null ? [] : await passDrift(ctx, run, drift, { from, on_drift: args.on_drift });
   const attempts = await ctx.store.attempts(run.run_id);
   const step = stepToContinue(run, facts.steps);
   const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
@@ -61,11 +64,14 @@ export async function prepareResume(
         ? nativeNote(noteFacts)
         : handoffNote(noteFacts, from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded"),
     drift: driftView(drift),
+    remote_answer: drift?.remote_answer ?? null,
     restore,
     place,
-    apply: () => {
+    apply: async () => {
       if (restore === null) throw new Error("there is no restore to apply");
-      return applyRunRestore(ctx, run, restore);
+      const gone = await removeLocks(ctx, restore.repo, run, locks);
+      const result = await applyRunRestore(ctx, run, restore);
+      return { ...result, removed: [...result.removed, ...gone] };
     },
   };
 }
@@ -103,39 +109,6 @@ async function discoverOrNull(ctx: ToolContext, path: string): Promise<Repositor
 function sameRepository(found: Repository, run: RunRecord): boolean {
   if (run.repo_remote !== null && found.remote === run.repo_remote) return true;
   return run.root_commit !== null && found.root_commit === run.root_commit;
-}
-
-function checkDrift(run: RunRecord, drift: Drift | null, args: ResumeWish): void {
-  if (drift === null) return;
-  const remoteGone = drift.branch.remote?.deleted === true;
-  if ((drift.branch.merged !== null || remoteGone) && args.on_drift === undefined) {
-    const what =
-      drift.branch.merged === null
-        ? "its branch was deleted at the remote"
-        : `its branch was merged into ${drift.branch.merged.into}`;
-    throw new LoopkeeperError(
-      "not_allowed",
-      `drift: ${what}. Say on_drift: "keep" to go on all the same; a new run on a fresh base (coding_loop_start) is usually right.`,
-    );
-  }
-  const moved =
-    drift.head_moved === true || drift.branch_moved === true || drift.files_changed.length > 0 || drift.workspace_missing;
-  if (args.on_drift === "refuse" && moved) {
-    const what = [
-      ...drift.commits_by_others.map((commit) => `commit ${commit.sha.slice(0, 10)} by ${commit.author}`),
-      ...drift.files_changed.slice(0, 10),
-    ];
-    throw new LoopkeeperError(
-      "not_allowed",
-      `drift: the repository changed since the stop (${what.join(", ") || "the branch or the workspace moved"}). Say on_drift: "keep" or "restore"; run_explain_stop shows the changes.`,
-    );
-  }
-  if (args.on_drift === "restore" && drift.operation_in_progress !== null) {
-    throw new LoopkeeperError(
-      "not_allowed",
-      `operation_in_progress: a ${drift.operation_in_progress} is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, or say on_drift: "keep".`,
-    );
-  }
 }
 
 /** The restore that the call asks for: the step's entry, or the stop as it was; null when the tree stays as it is. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { choices } from "../resume/choices.ts";
+import { wantsFreshBase } from "../resume/drift-gate.ts";
 import { explain, loadStop } from "../resume/explain.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { epochMs } from "../run/clock.ts";
@@ -67,6 +68,7 @@ const explanationSchema = z.object({
     files_changed: z.array(z.string()),
     commits_by_others: z.array(z.object({ sha: z.string(), author: z.string(), subject: z.string() })),
     operation_in_progress: z.string().nullable(),
+    notes: z.array(z.string()),
   }),
   undelivered_instructions: z.array(z.string()),
   spans: z.array(
@@ -113,13 +115,8 @@ export const runExplainStop = defineTool({
     if (run.stop === null)
       throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
     const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
-    const branch = snapshot.drift?.branch;
-    const wantsFreshBase = branch?.merged != null || branch?.remote?.deleted === true;
-    const list = choices(
-      { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered },
-      epochMs(),
-      wantsFreshBase,
-    );
+    const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
+    const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift));
     const explanation = explain(snapshot);
     return {
       ...(await common(ctx, run)),
@@ -135,12 +132,9 @@ function explanationLines(explanation: Explanation): (string | null)[] {
   const { cause, uncommitted, drift } = explanation;
   const items = (list: Explanation["completed"]): string[] => list.map((entry) => `${entry.what} [${entry.source}]`);
   const changed = [
+    ...drift.notes,
     ...drift.commits_by_others.map((commit) => `commit by ${commit.author}: ${commit.subject} (${commit.sha.slice(0, 10)})`),
     ...drift.files_changed.map((path) => `file changed: ${path}`),
-    ...(drift.workspace_missing ? ["the workspace is missing; it is rebuilt at resume"] : []),
-    ...(drift.branch.merged === null ? [] : [`the branch was merged into ${drift.branch.merged.into}`]),
-    ...(drift.branch.remote?.deleted === true ? ["the branch was deleted at the remote"] : []),
-    ...(drift.operation_in_progress === null ? [] : [`${drift.operation_in_progress} in progress`]),
   ];
   return [
     `cause: ${cause.stop_reason} at iteration ${cause.iteration} of ${cause.max_iterations} (source: ${cause.source}); evidence: ${cause.evidence}`,

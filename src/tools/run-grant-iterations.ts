@@ -11,6 +11,7 @@ import type { RunChange } from "../store/store.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
+import { passDrift } from "./lock-gate.ts";
 import { common, findRun, gateFacts } from "./present.ts";
 import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
@@ -114,8 +115,13 @@ async function whyNotContinued(args: z.output<typeof input>, ctx: ToolContext, r
   const refused = refusalOf("resume", run);
   if (refused !== null) return `${refused.word}: ${refused.message}`;
   const drift = run.stop === null ? null : await driftSinceStop(ctx, run, run.stop, ctx.settings.fetch_remote);
-  if (drift?.branch.merged != null || drift?.branch.remote?.deleted === true)
-    return 'its branch was merged or deleted meanwhile; run_resume with on_drift: "keep" continues it all the same';
+  if (drift === null) return null;
+  try {
+    await passDrift(ctx, run, drift, { from: "stop" });
+  } catch (error) {
+    if (error instanceof LoopkeeperError) return `${error.message} run_resume takes on_drift`;
+    throw error;
+  }
   return null;
 }
 

@@ -308,7 +308,11 @@ async function reopen(
       settings: settingsWith(args, run, ctx),
       model: args.model ?? run.model,
       verify: args.verify ?? null,
-      data: { on_drift: args.on_drift ?? "keep", safety_checkpoint: applied?.safety.id ?? null },
+      data: {
+        on_drift: args.on_drift ?? "keep",
+        safety_checkpoint: applied?.safety.id ?? null,
+        remote: { answer: prepared.remote_answer },
+      },
     },
   );
   if (change === null) throw new Error(`run ${run.run_id} cannot be reopened from ${run.state}`);

@@ -69,7 +69,16 @@ export const startInput = z.strictObject({
     .describe("Stages with their own objective, ceiling and checks, run in the order of their needs in one workspace."),
   verify: commands.optional().describe("Commands that must exit 0 before the work counts as done; run after every turn."),
   setup: commands.optional().describe("Commands run once when the worktree is made or rebuilt, e.g. npm ci."),
-  copy_ignored: z.array(z.string().min(1)).max(50).optional().describe("Ignored files such as .env to copy into the worktree."),
+  copy_ignored: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .regex(/^(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))/u, "a path inside the repository, relative to its top folder"),
+    )
+    .max(50)
+    .optional()
+    .describe("Ignored files such as .env to copy into the worktree; never through a symbolic link."),
   on_done: z
     .enum(["leave", "commit"])
     .optional()

@@ -123,7 +123,10 @@ test("nothing that a repository's configuration names is run by any operation", 
   await checkpoints.commitAll(sideRepo, "all");
   await checkpoints.drift({
     repo_path: top,
+    repo_common_dir: join(top, ".git"),
     workspace_path: side,
+    workspace_kind: "worktree",
+    stopped_ms: 0,
     run_id: "run_h",
     branch: "side",
     checkpoint: stop,

@@ -1,0 +1,87 @@
+import type { Drift, Repository } from "../checkpoint/checkpoint.ts";
+import { type DriftWish, driftRefusal, refuseOccupied } from "../resume/drift-gate.ts";
+import { lockLine } from "../resume/drift-lines.ts";
+import { monotonicMs, msOf, now, sleep } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import type { RunRecord } from "../run/run.ts";
+import type { ToolContext } from "./context.ts";
+import { refuseIf } from "./guards.ts";
+
+type Lock = Drift["locks"][number];
+
+/** How long a lock that somebody may still hold is waited for: a commit or a refresh of an editor is over sooner. */
+const WAIT_MS = 5_000;
+const POLL_MS = 200;
+
+/** Throws when a run may not go on with what changed since its stop; gives the locks to set aside when its restore is made. */
+export async function passDrift(ctx: ToolContext, run: RunRecord, drift: Drift, wish: DriftWish): Promise<readonly Lock[]> {
+  refuseOccupied(run, drift);
+  refuseIf(driftRefusal(run, drift, wish));
+  return settledLocks(ctx, run, drift, wish.on_drift);
+}
+
+/**
+ * The locks of git's that may be set aside when the restore is made. A lock in use is waited for, then refused. One that a
+ * dead git left is removed only with consent, `on_drift: "restore"`; an explicit `keep` leaves it and goes on.
+ */
+async function settledLocks(
+  ctx: ToolContext,
+  run: RunRecord,
+  drift: Drift,
+  on_drift: DriftWish["on_drift"],
+): Promise<readonly Lock[]> {
+  if (drift.locks.length === 0) return [];
+  const repo = await ctx.checkpoints.discover(run.workspace_path);
+  const left = await waitForHeld(ctx, repo, run, drift.locks);
+  const held = left.find((lock) => lock.state !== "stale");
+  if (held !== undefined) {
+    throw new LoopkeeperError(
+      "repository_problem",
+      held.holder === null
+        ? `${lockLine(held)}. Nothing was changed. If no git works there, remove it yourself (rm ${quoted(held.path)}), then call again.`
+        : `a git is at work in ${run.workspace_path}: ${lockLine(held)}. Nothing was changed. Wait for it to end, then call again.`,
+    );
+  }
+  const [stale] = left;
+  if (stale !== undefined && on_drift !== "keep" && on_drift !== "restore") {
+    throw new LoopkeeperError(
+      "not_allowed",
+      `stale_lock: ${lockLine(stale)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quoted(stale.path)}), or say on_drift: "restore" to have it set aside and the run's files put back as at the stop, or on_drift: "keep" to leave it there and tell the agent.`,
+    );
+  }
+  return on_drift === "restore" ? left : [];
+}
+
+async function waitForHeld(ctx: ToolContext, repo: Repository, run: RunRecord, seen: readonly Lock[]): Promise<readonly Lock[]> {
+  const since = monotonicMs();
+  let locks = seen;
+  while (locks.some((lock) => lock.state !== "stale") && monotonicMs() - since < WAIT_MS && !ctx.caller.signal.aborted) {
+    await sleep(POLL_MS, ctx.caller.signal);
+    locks = await ctx.checkpoints.locks(repo, stoppedMs(run));
+  }
+  return locks;
+}
+
+/** Sets the locks aside, each looked at once more. Gives the paths that are gone. */
+export async function removeLocks(
+  ctx: ToolContext,
+  repo: Repository,
+  run: RunRecord,
+  locks: readonly Lock[],
+): Promise<readonly string[]> {
+  const gone: string[] = [];
+  for (const lock of locks) {
+    if ((await ctx.checkpoints.setLockAside(repo, lock, stoppedMs(run))) === null)
+      throw new LoopkeeperError("repository_problem", `${lock.path} came into use again. Nothing was changed. Call again.`);
+    gone.push(lock.path);
+  }
+  return gone;
+}
+
+function stoppedMs(run: RunRecord): number {
+  return msOf(run.stop?.at ?? now());
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
