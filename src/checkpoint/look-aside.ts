@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { epochMs } from "../run/clock.ts";
 import { newToken } from "../run/id.ts";
 import { probeLocked } from "./capture.ts";
+import type { PathChange } from "./checkpoint.ts";
 import { copyIndex } from "./index-file.ts";
 import { withPrivateLock } from "./lock.ts";
 import { privateIndex, STATE_FILES } from "./private-state.ts";
 import type { RepoGit } from "./repo-git.ts";
-import { changedBetween, type PathChange } from "./tree.ts";
+import { changedBetween } from "./tree.ts";
 
 const PREFIX = "look-";
 const LEFT_OVER_MS = 3_600_000;
