@@ -68,10 +68,6 @@ export function probeLocked(git: RepoGit, force: readonly string[] = []): Promis
   });
 }
 
-export function probe(git: RepoGit): Promise<Snapshot> {
-  return withPrivateLock(git.private_dir, () => probeLocked(git));
-}
-
 /** When nothing that a checkpoint holds has changed, the last commit serves again and only a ref is written. */
 async function commitFor(
   git: RepoGit,

@@ -82,7 +82,7 @@ async function targetOf(git: RepoGit, input: { readonly branch: string | null; r
 }
 
 /** The working tree that has a branch checked out, or null. */
-export async function checkedOutAt(git: RepoGit, ref: string): Promise<string | null> {
+async function checkedOutAt(git: RepoGit, ref: string): Promise<string | null> {
   const listed = await git.run(["worktree", "list", "--porcelain"]);
   const block = listed.text.split("\n\n").find((part) => part.split("\n").includes(`branch ${ref}`));
   return block === undefined ? null : (/^worktree (.+)$/m.exec(block)?.[1] ?? "another worktree");

@@ -57,7 +57,7 @@ function landedOrDeleted(drift: Drift): string | null {
 const LISTED = 10;
 
 /** Everything that counts as a change since the stop, one short phrase each. */
-export function driftList(drift: Drift): readonly string[] {
+function driftList(drift: Drift): readonly string[] {
   const { local, remote } = drift.branch;
   const commits = drift.commits_by_others
     .slice(0, LISTED)
