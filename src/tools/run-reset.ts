@@ -1,23 +1,36 @@
 import { z } from "zod";
-import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { resetConsequences } from "../resume/consequences.ts";
 import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
-import { uncommittedOf } from "../resume/owners.ts";
-import { loadOwned } from "../resume/ownership.ts";
 import { refusalOf } from "../resume/refusals.ts";
-import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { canonicalJson, newCheckpointId, newRunId, newToken, shortId } from "../run/id.ts";
+import { canonicalJson, newRunId, shortId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
-import { type ConfirmPayload, isExpired, mintToken, readToken } from "./confirm-token.ts";
+import {
+  asides,
+  captureAfter,
+  confirmRestore,
+  confirmTokenArgument,
+  holding,
+  overwriteArgument,
+  type Previewed,
+  previewLines,
+  previewRestore,
+  previewShape,
+  type RestoreWish,
+  readConfirmation,
+  restoredLines,
+  restoredSchema,
+  restoredView,
+} from "./confirmed-restore.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
 import { common, findRun } from "./present.ts";
 import { restartRun } from "./restart-run.ts";
-import { commonShape, consequencesSchema, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
-import { renderAnswer, section } from "./text.ts";
+import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { renderAnswer } from "./text.ts";
 
 const input = z.strictObject({
   run_id: runIdArgument,
@@ -27,12 +40,8 @@ const input = z.strictObject({
     .optional()
     .describe("Checkpoint to go back to; default: the run's first entry checkpoint, its very start."),
   restart: z.boolean().optional().describe("After a reset to the start: start a new run with the same settings; default false."),
-  overwrite: z
-    .array(z.string().min(1))
-    .max(500)
-    .optional()
-    .describe("Exact paths that others changed since and that may be overwritten all the same."),
-  confirm_token: z.string().min(1).optional().describe("From the preview, after the owner agreed."),
+  overwrite: overwriteArgument,
+  confirm_token: confirmTokenArgument,
   request_id: requestIdArgument,
   expected_revision: expectedRevisionArgument,
 });
@@ -40,27 +49,11 @@ type Args = z.output<typeof input>;
 
 const output = z.object({
   ...commonShape,
-  needs_confirmation: z.boolean().optional(),
-  preview_again: z.enum(["expired", "changed"]).nullable().optional(),
-  consequences: consequencesSchema.optional(),
-  confirm_token: z.string().optional(),
-  expires_at: z.string().optional(),
-  reset: z
-    .object({
-      restored: z.array(z.string()),
-      removed: z.array(z.string()),
-      kept: z.array(z.string()),
-      safety_checkpoint: z.string(),
-    })
-    .optional(),
+  ...previewShape,
+  reset: restoredSchema.optional(),
   restarted_run_id: z.string().nullable().optional(),
 });
 type Answer = z.output<typeof output>;
-
-/** Paths listed in an answer; the whole list is in the run's events. */
-const LISTED = 50;
-/** Paths outside of the run's that a token may hold as changing all the time. */
-const RESTLESS = 50;
 
 export const runReset = defineTool({
   name: "run_reset",
@@ -76,51 +69,33 @@ export const runReset = defineTool({
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("reset", run));
     checkRevision(run, args.expected_revision);
-    return args.confirm_token === undefined ? preview(args, call.ctx, run, null) : confirm(args, args.confirm_token, call, run);
+    if (args.confirm_token === undefined) return preview(call.ctx, run, await wishOf(args, call.ctx, run, null), null);
+    const payload = await readConfirmation(call.ctx, run, "reset", args.confirm_token);
+    const wish = await wishOf(args, call.ctx, run, wishArgsSchema.parse(JSON.parse(payload.args)));
+    const confirmed = await confirmRestore(call.ctx, run, payload, wish);
+    return "again" in confirmed ? preview(call.ctx, run, wish, confirmed) : carryOut(call, run, confirmed, wish);
   },
   render: (answer) =>
     renderAnswer(answer, [
-      answer.preview_again == null
-        ? null
-        : `The token was not used: ${answer.preview_again === "expired" ? "it expired" : "something changed since the preview"}. This is the preview as it is now.`,
-      ...(answer.consequences === undefined ? [] : consequenceLines(answer.consequences)),
-      answer.confirm_token === undefined
-        ? null
-        : `Nothing was changed. To do it, after the owner agreed: run_reset ${JSON.stringify({ run_id: answer.run.run_id, confirm_token: answer.confirm_token })} (until ${answer.expires_at ?? ""})`,
-      answer.reset === undefined ? null : section("Restored", answer.reset.restored),
-      answer.reset === undefined ? null : section("Removed", answer.reset.removed),
-      answer.reset === undefined ? null : section("Kept as others left it", answer.reset.kept),
-      answer.reset === undefined
-        ? null
-        : `safety checkpoint: ${answer.reset.safety_checkpoint} (run_reset with to: this brings everything back)`,
+      ...previewLines(answer, "run_reset"),
+      ...(answer.reset === undefined ? [] : restoredLines(answer.reset)),
       answer.restarted_run_id == null ? null : `restarted as: ${answer.restarted_run_id}`,
     ]),
 });
 
-function consequenceLines(consequences: z.output<typeof consequencesSchema>): (string | null)[] {
-  return [
-    section("What happens", consequences.happens),
-    section("What it undoes", consequences.undoes),
-    section("What it cannot undo", consequences.cannot_undo),
-    section(
-      "Conflicts, left alone (for paths, a new preview with overwrite takes them back all the same)",
-      consequences.conflicts.map((conflict) => `${conflict.path}: changed by ${conflict.changed_by}`),
-    ),
-  ];
-}
-
-interface Wish {
-  readonly to: CheckpointRecord;
+interface Wish extends RestoreWish {
   readonly to_start: boolean;
   readonly restart: boolean;
-  readonly overwrite: readonly string[];
 }
 
+const wishArgsSchema = z.strictObject({ to: z.string(), restart: z.boolean(), overwrite: z.array(z.string()) });
+
+/** What the arguments ask for; what they leave out is as it was previewed. */
 async function wishOf(
   args: Args,
   ctx: ToolContext,
   run: RunRecord,
-  previewed: { readonly to: string; readonly restart: boolean; readonly overwrite: readonly string[] } | null,
+  previewed: z.output<typeof wishArgsSchema> | null,
 ): Promise<Wish> {
   const attempts = await ctx.store.attempts(run.run_id);
   const start = startCheckpoint(attempts);
@@ -135,119 +110,27 @@ async function wishOf(
     );
   const restart = args.restart ?? previewed?.restart ?? false;
   if (restart && id !== start) throw new LoopkeeperError("bad_input", "restart goes with a reset to the start; leave `to` out.");
-  return { to, to_start: id === start, restart, overwrite: args.overwrite ?? previewed?.overwrite ?? [] };
+  const overwrite = args.overwrite ?? previewed?.overwrite ?? [];
+  const canonical = canonicalJson({ to: to.id, restart, overwrite: [...overwrite].sort() });
+  return { action: "reset", to, to_start: id === start, restart, overwrite, args: canonical };
 }
 
-const wishArgs = (wish: Wish): string =>
-  canonicalJson({ to: wish.to.id, restart: wish.restart, overwrite: [...wish.overwrite].sort() });
-const wishArgsSchema = z.strictObject({ to: z.string(), restart: z.boolean(), overwrite: z.array(z.string()) });
-
-interface Previewed {
-  readonly again: "expired" | "changed";
-  readonly args: z.output<typeof wishArgsSchema>;
-  /** Paths that others change all the time. */
-  readonly restless: readonly string[];
+async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Previewed | null): Promise<Answer> {
+  const { plan, answer } = await previewRestore(ctx, run, wish, before, (restore) => resetConsequences(ctx, run, restore, wish));
+  const conflicts = plan.conflicts.length;
+  const summary = `Nothing was changed yet. Resetting run ${run.run_id} would restore ${plan.restore.length} and remove ${plan.remove.length} files${conflicts === 0 ? "" : ` and leave ${conflicts} conflicts alone`}.`;
+  return { ...(await common(ctx, run, { summary })), ...answer };
 }
 
-async function preview(args: Args, ctx: ToolContext, run: RunRecord, before: Previewed | null): Promise<Answer> {
-  const wish = await wishOf(args, ctx, run, before?.args ?? null);
-  const restore = await planRunRestore(ctx, run, wish.to, wish.overwrite);
-  refuseStrangers(restore, wish);
-  const consequences = await resetConsequences(ctx, run, restore, wish);
-  const { token, expires_at } = mintToken(await ctx.store.secret(), {
-    action: "reset",
-    run_id: run.run_id,
-    owner: ctx.owner,
-    revision: run.revision,
-    fingerprint: restore.plan.fingerprint,
-    tree: restore.plan.tree,
-    index_tree: restore.plan.index_tree,
-    restless: [...(before?.restless ?? [])],
-    args: wishArgs(wish),
-  });
-  const conflicts = restore.plan.conflicts.length;
-  const summary = `Nothing was changed yet. Resetting run ${run.run_id} would restore ${restore.plan.restore.length} and remove ${restore.plan.remove.length} files${conflicts === 0 ? "" : ` and leave ${conflicts} conflicts alone`}.`;
-  return {
-    ...(await common(ctx, run, { summary })),
-    needs_confirmation: true,
-    preview_again: before?.again ?? null,
-    consequences,
-    confirm_token: token,
-    expires_at,
-  };
-}
-
-/** Only paths that the run changed can be overwritten: anything else is a mistake that must not go by in silence. */
-function refuseStrangers(restore: RunRestore, wish: Wish): void {
-  const known = new Set(restore.paths.map((owned) => owned.path));
-  const strange = wish.overwrite.filter((path) => !known.has(path));
-  if (strange.length === 0) return;
-  throw new LoopkeeperError(
-    "bad_input",
-    `overwrite: ${strange.slice(0, 5).join(", ")} is no path that this run changed since that checkpoint. Give exact paths as the preview lists them under conflicts, or leave overwrite out.`,
-  );
-}
-
-async function confirm(args: Args, token: string, call: Call, run: RunRecord): Promise<Answer> {
-  const { ctx } = call;
-  const payload = readToken(await ctx.store.secret(), token, { action: "reset", run_id: run.run_id, owner: ctx.owner });
-  const previewed = wishArgsSchema.parse(JSON.parse(payload.args));
-  const wish = await wishOf(args, ctx, run, previewed);
-  if (wishArgs(wish) !== payload.args)
-    throw new LoopkeeperError(
-      "confirm_token_invalid",
-      "to, restart or overwrite differ from the preview. Leave them out to do what was previewed, or call without confirm_token for a new preview.",
-    );
-  const again = (why: Previewed["again"], restless: readonly string[]) =>
-    preview(args, ctx, run, { again: why, args: previewed, restless });
-  if (isExpired(payload)) return again("expired", payload.restless);
-  if (payload.revision !== run.revision) return again("changed", payload.restless);
-  const restore = await planRunRestore(ctx, run, wish.to, wish.overwrite);
-  if (restore.plan.fingerprint !== payload.fingerprint) return again("changed", payload.restless);
-  const moved = await movedSince(ctx, restore, payload);
-  if (moved === null || moved.length > 0) return again("changed", [...payload.restless, ...(moved ?? [])].slice(0, RESTLESS));
-  return carryOut(call, run, restore, wish);
-}
-
-/** Paths, none of the run's, that differ from the previewed tree and were quiet before; null when that tree is gone. */
-async function movedSince(ctx: ToolContext, restore: RunRestore, payload: ConfirmPayload): Promise<readonly string[] | null> {
-  const { plan, repo } = restore;
-  try {
-    const files = await ctx.checkpoints.changedPaths(repo, payload.tree, plan.tree);
-    const staged = await ctx.checkpoints.changedPaths(repo, payload.index_tree, plan.index_tree);
-    const restless = new Set(payload.restless);
-    return [...new Set([...files, ...staged].map((change) => change.path))].filter((path) => !restless.has(path));
-  } catch {
-    return null;
-  }
-}
-
-/** Holds the run and its tree while the files are taken back, then records all of it in one transaction. */
+/** Takes the files back, then records all of it in one transaction. */
 async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: Wish): Promise<Answer> {
   const { ctx, request } = call;
-  const holder = await ctx.store.holderOf(run.workspace_path);
-  if (holder !== null && holder.run_id !== run.run_id)
-    throw new LoopkeeperError(
-      "already_running",
-      `run ${holder.run_id} works in ${run.workspace_path} now. Wait for it with run_wait, then reset.`,
-    );
-  const lease = await ctx.store.leaseIdle(run.run_id, `door-${newToken().slice(0, 8)}`, await ctx.engines.processIdentity());
-  if (lease === null)
-    throw new LoopkeeperError("already_running", `another call is changing run ${run.run_id} now. Look at run_status.`);
-  try {
+  return holding(ctx, run, "reset", async (lease) => {
     const at = now();
     const result = await applyRunRestore(ctx, run, restore, lease);
-    const after = await captureAfter(ctx, run, restore);
+    const after = await captureAfter(ctx, run, restore, "reset");
     const restarted = wish.restart ? newRunId() : null;
-    const own = {
-      reset: {
-        restored: cut(result.restored),
-        removed: cut(result.removed),
-        kept: cut(result.kept),
-        safety_checkpoint: result.safety.id,
-      },
-      restarted_run_id: restarted,
-    };
+    const own = { reset: restoredView(result), restarted_run_id: restarted };
     const attempts = await ctx.store.attempts(run.run_id);
     const restored = await markAt(ctx, run, wish.to);
     const changed = await ctx.store.apply({
@@ -284,12 +167,10 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
       ...(request === null ? {} : { request: request.record(run.run_id, own) }),
     });
     if (restarted !== null) await restartRun(ctx, changed, restarted, shortId(restarted));
-    const meanwhile = result.changed_meanwhile.slice(0, 10).join(", ");
-    const summary = `Run ${run.run_id} was reset: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${result.left_behind === null ? "" : ` Commits left behind are kept under ${result.left_behind.ref}.`}${restarted === null ? "" : ` It was started anew as ${restarted}.`}${meanwhile === "" ? "" : ` While it was done somebody else changed ${meanwhile}.`}`;
+    const anew = restarted === null ? "" : ` It was started anew as ${restarted}.`;
+    const summary = `Run ${run.run_id} was reset: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${asides(result)}${anew}`;
     return { ...(await common(ctx, changed, { summary })), ...own };
-  } finally {
-    await ctx.store.releaseLease(run.run_id, lease.fence);
-  }
+  });
 }
 
 /** At its start a run has nothing to go on with; going back to a checkpoint of a reset brings back what it was then. */
@@ -310,23 +191,4 @@ async function markAt(ctx: ToolContext, run: RunRecord, to: CheckpointRecord): P
   }
   // A checkpoint of how a reset left things, or of one that was broken off: nothing is known to be wrong with the mark.
   return run.was_reset;
-}
-
-/** The tree as the reset left it: what later changes are compared with. */
-async function captureAfter(ctx: ToolContext, run: RunRecord, restore: RunRestore) {
-  const repo = await ctx.checkpoints.discover(restore.repo.top);
-  const id = newCheckpointId();
-  const captured = await ctx.checkpoints.capture(repo, { run_id: run.run_id, id, kind: "reset" });
-  const uncommitted = await uncommittedOf(ctx, {
-    run,
-    repo,
-    checkpoint: captured,
-    owned: (await loadOwned(ctx.store, run.run_id)).files,
-  });
-  const record = checkpointRecord(captured, { kind: "reset", iteration: run.iteration, step: null, attempt: null, at: now() });
-  return { uncommitted, record };
-}
-
-function cut(paths: readonly string[]): string[] {
-  return paths.length <= LISTED ? [...paths] : [...paths.slice(0, LISTED), `… and ${paths.length - LISTED} more`];
 }
