@@ -19,17 +19,11 @@ export function startCheckpoint(attempts: GateFacts["attempts"]): string | null 
   return attempts[0]?.entry_checkpoint ?? null;
 }
 
-/** Why this run cannot be taken back to its start; null when it can. */
+/** Why this run cannot be taken back to its start; null when it can. Again is allowed: conflicts may have been left alone. */
 export function resetToStartRefusal(facts: Pick<GateFacts, "run" | "attempts">): Refusal | null {
   const { run } = facts;
   const refused = refusalOf("reset", run);
   if (refused !== null) return refused;
-  if (run.was_reset !== null)
-    return {
-      code: "not_allowed",
-      word: "was_reset",
-      message: `it already is reset to its start; run_reset with to: "${run.was_reset}" brings the work back, coding_loop_start begins anew.`,
-    };
   if (startCheckpoint(facts.attempts) !== null) return null;
   return {
     code: "not_allowed",

@@ -189,7 +189,6 @@ describe("what a state refuses", async () => {
     done: { run_resume: "not_allowed: done", run_grant_iterations: "not_allowed: done", run_stop: "not_allowed: done" },
     reset: {
       run_resume: "not_allowed: was_reset",
-      run_reset: "not_allowed: was_reset",
       run_grant_iterations: "not_allowed: was_reset",
       run_stop: "not_allowed: stopped",
     },
