@@ -50,14 +50,23 @@ export interface FileChange {
   readonly added: number | null;
   readonly removed: number | null;
   readonly binary: boolean;
+  /** Old and new mode (`100644 -> 100755`); null when it is the same. */
+  readonly mode: string | null;
 }
 
 export interface DiffSummary {
   readonly total_files: number;
   readonly added: number;
   readonly removed: number;
+  /** There are files after the listed ones. */
   readonly truncated: boolean;
   readonly files: readonly FileChange[];
+}
+
+/** A part of a unified diff, in lines; a very long line comes in pieces. Bytes that are not UTF-8 are written `\xNN`. */
+export interface PatchPage {
+  readonly pieces: readonly { readonly text: string; readonly bytes: number }[];
+  readonly more: boolean;
 }
 
 export interface ForeignCommit {
@@ -265,15 +274,26 @@ export interface Checkpoints {
   /** True when all objects of the checkpoint are there. */
   isPresent(repo: Repository, commit: string): Promise<boolean>;
 
-  /** Difference of two commits or trees, at most `limit` files listed. */
-  diffSummary(repo: Repository, from: string, to: string, limit: number): Promise<DiffSummary>;
-  /** Unified diff, cut at `maxBytes` on a line end; `path` narrows it. */
-  patch(
+  /**
+   * Difference of two commits or trees: at most `limit` files listed, after the first `skip`. `path` (a file or a folder) narrows
+   * it. `repository_problem` when objects of a side are gone.
+   */
+  diffSummary(
     repo: Repository,
     from: string,
     to: string,
-    options: { readonly path?: string; readonly maxBytes: number },
-  ): Promise<{ readonly text: string; readonly truncated: boolean }>;
+    limit: number,
+    options?: { readonly skip?: number; readonly path?: string | null },
+  ): Promise<DiffSummary>;
+  /** Unified diff from byte `from_byte` on, about `max_bytes` of it. Refuses as `diffSummary` does. */
+  patchPage(
+    repo: Repository,
+    from: string,
+    to: string,
+    options: { readonly path: string | null; readonly from_byte: number; readonly max_bytes: number },
+  ): Promise<PatchPage>;
+  /** The working tree as a git tree, now; nothing of the user's is touched and no ref is written. */
+  treeNow(repo: Repository): Promise<string>;
   /** Every path that differs between two trees with its content on both sides; renames are a removal and an addition. */
   changedPaths(repo: Repository, from: string, to: string): Promise<readonly PathChange[]>;
   /**

@@ -1,7 +1,8 @@
-import { capture, isConnected } from "./capture.ts";
+import { capture, isConnected, probe } from "./capture.ts";
 import type { Checkpoints, Repository } from "./checkpoint.ts";
 import { commitAll } from "./commit-all.ts";
-import { diffSummary, patchOf } from "./diff-summary.ts";
+import { patchPage } from "./diff-patch.ts";
+import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
 import { driftSince } from "./drift.ts";
 import type { AskRemote } from "./drift-remote.ts";
@@ -70,8 +71,10 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     setLockAside: (repo, lock, stopped_ms) => setLockAside(lock, { ...repo, stopped_ms }),
     capture: (repo, input) => within(repo, (bound) => capture(bound, input)),
     isPresent: (repo, commit) => within(repo, (bound) => isConnected(bound, commit)),
-    diffSummary: (repo, from, to, limit) => within(repo, (bound) => diffSummary(bound, from, to, limit)),
-    patch: (repo, from, to, limits) => within(repo, (bound) => patchOf(bound, from, to, limits)),
+    diffSummary: (repo, from, to, limit, { skip = 0, path = null } = {}) =>
+      within(repo, (bound) => diffSummary(bound, { from, to, path }, { skip, limit })),
+    patchPage: (repo, from, to, { path, ...page }) => within(repo, (bound) => patchPage(bound, { from, to, path }, page)),
+    treeNow: (repo) => within(repo, async (bound) => (await probe(bound)).tree),
     changedPaths: (repo, from, to) => within(repo, (bound) => changedBetween(bound, from, to)),
     withoutIgnored: (repo, input) => within(repo, (bound) => withoutIgnored(bound, input)),
     contentAt: (repo, tree, paths) => within(repo, (bound) => contentsAt(bound, tree, paths)),

@@ -1,42 +1,32 @@
 import type { DiffSummary, FileChange } from "./checkpoint.ts";
-import { bytesOfPath, splitNul, textOfPath } from "./path-text.ts";
+import { type DiffRange, runDiff } from "./diff-options.ts";
+import { textOfPath } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
 
-const SAFE = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"] as const;
-
-/** Counts and per-file lines of a difference, renames found. */
-export async function diffSummary(git: RepoGit, from: string, to: string, limit: number): Promise<DiffSummary> {
-  const output = await git.run(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", ...SAFE, from, to]);
-  const items = splitNul(output.bytes);
-  const { statuses, next } = readRaw(items);
-  const files = readNumbers(items, next, statuses);
-  return {
-    total_files: files.length,
-    added: files.reduce((sum, file) => sum + (file.added ?? 0), 0),
-    removed: files.reduce((sum, file) => sum + (file.removed ?? 0), 0),
-    truncated: files.length > limit,
-    files: files.slice(0, limit),
-  };
-}
-
-/** Unified diff, cut at the last line end within `maxBytes`. */
-export async function patchOf(
+/** Counts of a difference and some of its files, renames found. Only the files asked for are held, however many there are. */
+export async function diffSummary(
   git: RepoGit,
-  from: string,
-  to: string,
-  options: { readonly path?: string; readonly maxBytes: number },
-): Promise<{ text: string; truncated: boolean }> {
-  const only = options.path === undefined ? [] : ["--", bytesOfPath(options.path).toString("utf8")];
-  const args = ["diff-tree", "-r", "-p", "-M", "-U3", ...SAFE, from, to, ...only];
-  const { bytes } = await git.run(args, { max_bytes: options.maxBytes });
-  if (bytes.length <= options.maxBytes) return { text: bytes.toString("utf8"), truncated: false };
-  const end = bytes.lastIndexOf(10, options.maxBytes - 1);
-  return { text: bytes.toString("utf8", 0, end + 1), truncated: true };
+  range: DiffRange,
+  page: { readonly skip: number; readonly limit: number },
+): Promise<DiffSummary> {
+  const reader = summaryReader(page);
+  await runDiff(git, range, ["-z", "--raw", "--numstat"], { on_output: itemsOf(reader.item) });
+  return reader.summary();
 }
 
-interface RawFact {
-  readonly status: FileChange["status"];
-  readonly from_path: string | null;
+/** Calls `take` with each NUL-terminated item of what comes in pieces. */
+function itemsOf(take: (item: Buffer) => void): (chunk: Buffer) => void {
+  let held: Buffer[] = [];
+  return (chunk) => {
+    let from = 0;
+    for (let end = chunk.indexOf(0, from); end >= 0; end = chunk.indexOf(0, from)) {
+      const piece = chunk.subarray(from, end);
+      take(held.length === 0 ? piece : Buffer.concat([...held, piece]));
+      held = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) held.push(Buffer.from(chunk.subarray(from)));
+  };
 }
 
 const STATUSES: Readonly<Record<string, FileChange["status"]>> = {
@@ -47,49 +37,98 @@ const STATUSES: Readonly<Record<string, FileChange["status"]>> = {
   T: "type_changed",
 };
 
-/** The raw part: `:mode mode oid oid S`, path, and a second path for a rename. */
-function readRaw(items: readonly Buffer[]): { statuses: Map<string, RawFact>; next: number } {
-  const statuses = new Map<string, RawFact>();
-  let at = 0;
-  for (;;) {
-    const header = items[at]?.toString("latin1") ?? "";
-    if (!header.startsWith(":")) return { statuses, next: at };
-    const letter = header.split(" ")[4]?.slice(0, 1) ?? "M";
-    const path = textOfPath(items[at + 1] ?? Buffer.alloc(0));
-    const status = STATUSES[letter] ?? "modified";
-    if (status === "renamed") {
-      statuses.set(textOfPath(items[at + 2] ?? Buffer.alloc(0)), { status, from_path: path });
-      at += 3;
-    } else {
-      statuses.set(path, { status, from_path: null });
-      at += 2;
-    }
-  }
+interface RawFact {
+  readonly status: FileChange["status"];
+  readonly modes: readonly [string, string];
 }
 
-/** The number part: `added TAB removed TAB path`; for a rename the path is empty and old and new path follow. */
-function readNumbers(items: readonly Buffer[], from: number, statuses: ReadonlyMap<string, RawFact>): FileChange[] {
+/**
+ * Reads git's two lists, which come in the same order. Raw part: `:mode mode oid oid S`, path, and a second path for a rename.
+ * Number part: `added TAB removed TAB path`; for a rename the path is empty and old and new path follow.
+ */
+function summaryReader({ skip, limit }: { readonly skip: number; readonly limit: number }) {
+  const facts: RawFact[] = [];
   const files: FileChange[] = [];
-  for (let at = from; at < items.length; at += 1) {
-    const item = items[at] ?? Buffer.alloc(0);
-    const first = item.indexOf(9);
-    const second = item.indexOf(9, first + 1);
-    const binary = item.toString("latin1", 0, first) === "-";
-    let name = item.subarray(second + 1);
-    if (name.length === 0) {
-      name = items[at + 2] ?? Buffer.alloc(0);
-      at += 2;
-    }
-    const path = textOfPath(name);
-    const fact = statuses.get(path);
-    files.push({
-      path,
-      from_path: fact?.from_path ?? null,
-      status: fact?.status ?? "modified",
-      added: binary ? null : Number(item.toString("latin1", 0, first)),
-      removed: binary ? null : Number(item.toString("latin1", first + 1, second)),
-      binary,
-    });
+  let rawSeen = 0;
+  let seen = 0;
+  let added = 0;
+  let removed = 0;
+  /** Paths of the raw part that are still to come, and of a renamed file's numbers. */
+  let rawPaths = 0;
+  let open: { readonly numbers: Numbers; readonly from: string | null } | null = null;
+
+  const isWanted = (index: number): boolean => index >= skip && index < skip + limit;
+
+  function item(bytes: Buffer): void {
+    if (rawPaths > 0) rawPaths -= 1;
+    else if (open !== null) renamed(open, textOfPath(bytes));
+    else if (bytes[0] === COLON) rawHeader(bytes.toString("latin1"));
+    else numbers(bytes);
   }
-  return files;
+
+  function rawHeader(header: string): void {
+    const [from = "", to = "", , , letter = "M"] = header.slice(1).split(" ");
+    const status = STATUSES[letter.slice(0, 1)] ?? "modified";
+    rawPaths = status === "renamed" ? 2 : 1;
+    if (isWanted(rawSeen)) facts.push({ status, modes: [from, to] });
+    rawSeen += 1;
+  }
+
+  function numbers(bytes: Buffer): void {
+    const counts = numbersOf(bytes);
+    if (counts.path.length === 0) open = { numbers: counts, from: null };
+    else finish(counts, null, textOfPath(counts.path));
+  }
+
+  function renamed(file: NonNullable<typeof open>, path: string): void {
+    if (file.from === null) {
+      open = { numbers: file.numbers, from: path };
+      return;
+    }
+    open = null;
+    finish(file.numbers, file.from, path);
+  }
+
+  function finish(counts: Numbers, from_path: string | null, path: string): void {
+    added += counts.added ?? 0;
+    removed += counts.removed ?? 0;
+    if (isWanted(seen)) {
+      const fact = facts[seen - skip];
+      const modes = fact?.modes ?? ["", ""];
+      files.push({
+        path,
+        from_path,
+        status: fact?.status ?? "modified",
+        added: counts.added,
+        removed: counts.removed,
+        binary: counts.added === null,
+        mode: modes[0] === modes[1] ? null : `${modes[0]} -> ${modes[1]}`,
+      });
+    }
+    seen += 1;
+  }
+
+  return {
+    item,
+    summary: (): DiffSummary => ({ total_files: seen, added, removed, truncated: seen > skip + files.length, files }),
+  };
+}
+
+const COLON = 0x3a;
+
+interface Numbers {
+  readonly added: number | null;
+  readonly removed: number | null;
+  readonly path: Buffer;
+}
+
+function numbersOf(item: Buffer): Numbers {
+  const first = item.indexOf(9);
+  const second = item.indexOf(9, first + 1);
+  const binary = item.toString("latin1", 0, first) === "-";
+  return {
+    added: binary ? null : Number(item.toString("latin1", 0, first)),
+    removed: binary ? null : Number(item.toString("latin1", first + 1, second)),
+    path: item.subarray(second + 1),
+  };
 }

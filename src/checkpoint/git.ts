@@ -39,8 +39,12 @@ export interface GitCall {
   /** More `-c name=value`. */
   readonly config?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Drops so many bytes of the output first. */
+  readonly skip_bytes?: number;
   /** Stops reading (and git) after so many bytes. */
   readonly max_bytes?: number;
+  /** Takes the output as it comes; none of it is kept. */
+  readonly on_output?: (chunk: Buffer) => void;
 }
 
 export interface GitOutput {
@@ -123,9 +127,13 @@ function start(
     const err: Buffer[] = [];
     let size = 0;
     let cut = false;
-    child.stdout.on("data", (chunk: Buffer) => {
+    let skip = call.skip_bytes ?? 0;
+    child.stdout.on("data", (read: Buffer) => {
       if (cut) return;
-      out.push(chunk);
+      const chunk = skip > 0 ? read.subarray(skip) : read;
+      skip = Math.max(0, skip - read.length);
+      if (call.on_output === undefined) out.push(chunk);
+      else call.on_output(chunk);
       size += chunk.length;
       if (call.max_bytes !== undefined && size > call.max_bytes) {
         cut = true;

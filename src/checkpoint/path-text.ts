@@ -5,8 +5,17 @@ import { isUtf8 } from "node:buffer";
  * `\xNN` and a backslash as `\\`, so that both directions are exact and text paths can serve as keys.
  */
 export function textOfPath(bytes: Uint8Array): string {
+  return toText(bytes, "\\\\");
+}
+
+/** Any bytes as text to read: valid UTF-8 as it is, each bad byte as `\xNN`. */
+export function readableText(bytes: Uint8Array): string {
+  return toText(bytes, "\\");
+}
+
+function toText(bytes: Uint8Array, backslash: string): string {
   const plain = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (isUtf8(plain)) return plain.toString("utf8").replaceAll("\\", "\\\\");
+  if (isUtf8(plain)) return plain.toString("utf8").replaceAll("\\", backslash);
   let text = "";
   for (let at = 0; at < plain.length; ) {
     const length = sequenceLength(plain, at);
@@ -16,7 +25,7 @@ export function textOfPath(bytes: Uint8Array): string {
       continue;
     }
     const piece = plain.subarray(at, at + length).toString("utf8");
-    text += piece === "\\" ? "\\\\" : piece;
+    text += piece === "\\" ? backslash : piece;
     at += length;
   }
   return text;

@@ -12,7 +12,9 @@ export interface RepoCall {
   readonly ok?: readonly number[];
   readonly config?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly skip_bytes?: number;
   readonly max_bytes?: number;
+  readonly on_output?: (chunk: Buffer) => void;
 }
 
 /** Git bound to one working tree, with the repository's own filter programs turned off. */
@@ -53,14 +55,12 @@ export async function openRepoGit(
       last("core.excludesfile")?.replace(/^~(?=\/)/, user.env["HOME"] ?? user.home) ??
       join(user.env["XDG_CONFIG_HOME"] ?? join(user.env["HOME"] ?? user.home, ".config"), "git", "ignore"),
     user: name && email ? { name, email } : null,
-    run: (args, call = {}) =>
+    run: (args, { index, ...call } = {}) =>
       git(args, {
+        ...call,
         cwd: repo.top,
-        ...(call.input === undefined ? {} : { input: call.input }),
-        ...(call.ok === undefined ? {} : { ok: call.ok }),
-        ...(call.max_bytes === undefined ? {} : { max_bytes: call.max_bytes }),
         config: [...off, ...(call.config ?? [])],
-        env: { ...env, ...(call.index === undefined ? {} : { GIT_INDEX_FILE: call.index }), ...call.env },
+        env: { ...env, ...(index === undefined ? {} : { GIT_INDEX_FILE: index }), ...call.env },
       }),
   };
 }

@@ -1,12 +1,12 @@
 import { redactValue } from "../redact/value.ts";
 
-/** The most bytes of a tool's input, a tool's output or an unknown update that one journal entry holds. */
+/** The most bytes of a tool's input or an unknown update that one journal entry holds. */
 const ENTRY_LIMIT = 16_384;
 /** Longer texts inside a value are cut first: a tool may be given megabytes, of which an entry keeps a few kilobytes. */
 const LONGEST_TEXT = 4 * ENTRY_LIMIT;
 
 /** A text cut to a limit in bytes, with its true size. */
-export function cut(text: string, limit = ENTRY_LIMIT): { readonly text: string; readonly bytes: number } {
+function cut(text: string, limit = ENTRY_LIMIT): { readonly text: string; readonly bytes: number } {
   const bytes = Buffer.byteLength(text);
   if (bytes <= limit) return { text, bytes };
   const head = Buffer.from(text)

@@ -5,7 +5,7 @@ import type { JournalKind, NewJournalEntry } from "../run/event.ts";
 import type { PlanEntry, Report } from "../run/run.ts";
 import { coalescer } from "./coalesce.ts";
 import type { EngineListener, ToolCallSeen } from "./engine.ts";
-import { cut, cutValue } from "./entry-value.ts";
+import { cutValue } from "./entry-value.ts";
 import type { ToolCallState } from "./tool-calls.ts";
 
 /** Turns what an engine says into redacted journal entries and into the calls of its listener. */
@@ -50,8 +50,8 @@ export function createJournal(listener: EngineListener): Journal {
       chunks.flush();
       const seen = redactedCall(call);
       const { head, bytes } = call.output;
-      const { text } = cut(redact(head));
-      write("tool", "tool_result", text, { id: seen.id, title: seen.title, status: seen.status, bytes });
+      const more = bytes > Buffer.byteLength(head) ? `…\n(${bytes} bytes in all; the rest was not kept)` : "";
+      write("tool", "tool_result", redact(head) + more, { id: seen.id, title: seen.title, status: seen.status, bytes });
       listener.toolCall(seen);
     },
     plan(entries) {

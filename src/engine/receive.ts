@@ -1,5 +1,5 @@
 import { markActivity, type SessionState } from "./session-state.ts";
-import { isOpen, mergeToolCall, type ToolCallState } from "./tool-calls.ts";
+import { isOpen, mergeToolCall, type ToolCallState, withoutOutput } from "./tool-calls.ts";
 import {
   chunkSchema,
   type Meta,
@@ -83,7 +83,10 @@ function readToolCall(state: SessionState, update: Update): boolean {
   state.last_message = "";
   if (before === undefined || tellsMore(before, call)) state.journal.toolCall(call);
   // Output that grows with each update is only kept as it is at the end.
-  if (!isOpen(call) && (before === undefined || isOpen(before))) state.journal.toolResult(call);
+  if (!isOpen(call) && (before === undefined || isOpen(before))) {
+    state.journal.toolResult(call);
+    state.calls.set(call.id, withoutOutput(call));
+  }
   const plan = state.profile.planFrom?.(parsed.data) ?? null;
   if (plan !== null) state.journal.plan(plan);
   return true;

@@ -8,14 +8,14 @@ export interface ToolCallState extends ToolCallSeen {
   readonly output: ToolOutput;
 }
 
-/** The beginning of what a tool printed, and how much it was in all. */
+/** What a tool printed, from its beginning up to a limit, and how much it was in all. */
 export interface ToolOutput {
   readonly head: string;
   readonly bytes: number;
 }
 
-// More than a journal entry holds, since a text is redacted before it is cut to its final length.
-const HEAD_CHARACTERS = 65_536;
+// One output of 40 MB is kept whole. It is held until the call ends, since a text is redacted before it is stored.
+const HEAD_CHARACTERS = 50_331_648;
 const NO_OUTPUT: ToolOutput = { head: "", bytes: 0 };
 
 /** Merges an update into the state known so far. */
@@ -38,6 +38,11 @@ export function mergeToolCall(
     raw_input: rawInput,
     output: outputOfUpdate(update, before?.output ?? NO_OUTPUT),
   };
+}
+
+/** The call without its output, which is in the journal by now: a turn of many long outputs must not hold them all. */
+export function withoutOutput(call: ToolCallState): ToolCallState {
+  return { ...call, output: { head: "", bytes: call.output.bytes } };
 }
 
 export const isOpen = (call: ToolCallState): boolean => call.status === "pending" || call.status === "in_progress";

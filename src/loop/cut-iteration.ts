@@ -7,6 +7,7 @@ import type { IterationRecord, PlanEntry, Report } from "../run/run.ts";
 import type { Drive } from "./drive.ts";
 import { commitsOf, observeActs } from "./effects.ts";
 import type { CutIteration } from "./stop.ts";
+import { LAST_WORDS_CHARACTERS } from "./turn-seen.ts";
 
 type Call = Pick<ToolCallSeen, "id" | "title" | "command" | "paths" | "status">;
 
@@ -110,5 +111,5 @@ function reportOf(entries: readonly JournalEntry[]): { report?: Report } {
 
 function wordsOf(entries: readonly JournalEntry[]): { last_words?: string } {
   const words = entries.findLast((entry) => entry.kind === "message" && entry.who === "agent");
-  return words === undefined ? {} : { last_words: words.text };
+  return words === undefined ? {} : { last_words: words.text.slice(0, LAST_WORDS_CHARACTERS) };
 }

@@ -3,7 +3,7 @@ import { allowedOnce } from "../resume/permission-answer.ts";
 import { newToken } from "../run/id.ts";
 import { breakOffStop, type Drive, StopRun } from "./drive.ts";
 import { bringCopy, bringSession } from "./session-copy.ts";
-import type { Sink } from "./turn-seen.ts";
+import { LAST_WORDS_CHARACTERS, type Sink } from "./turn-seen.ts";
 
 export interface StartedOnSession {
   readonly engine: Engine;
@@ -85,7 +85,7 @@ function listener(drive: Drive, sink: Sink): EngineListener {
   };
   return {
     entry: (entry) => {
-      if (entry.who === "agent" && entry.kind === "message") sink.target.words = entry.text;
+      if (entry.who === "agent" && entry.kind === "message") sink.target.words = entry.text.slice(0, LAST_WORDS_CHARACTERS);
       drive.journal.add({ ...entry, iteration: sink.iteration });
     },
     plan: (entries) => {

@@ -1,6 +1,9 @@
 import type { ToolCallSeen } from "../engine/engine.ts";
 import type { PlanEntry, Report } from "../run/run.ts";
 
+/** Last words are cut to this. They go into the run's own record, which is read with every look at the run. */
+export const LAST_WORDS_CHARACTERS = 8_000;
+
 /** What was seen during one turn. */
 export interface TurnSeen {
   report: Report | null;

@@ -52,7 +52,16 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
     };
     return run.state === "stopping"
       ? [wait]
-      : [wait, { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: "stop it; its work is kept" }];
+      : [
+          wait,
+          { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: "stop it; its work is kept" },
+          {
+            tool: "run_instruct",
+            args: { run_id: run.run_id },
+            needs: ["instructions"],
+            why: "steer it without stopping it, from its next iteration on",
+          },
+        ];
   }
   const allowed = choices(facts, nowMs).filter((choice) => choice.allowed && !choice.destructive);
   const explain = {

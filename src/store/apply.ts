@@ -61,7 +61,7 @@ async function insertNewRun(trx: Trx, run: RunRecord, row: ReturnType<typeof run
 /** Guards, then rows, then the run itself: the order in which every writer takes its locks. */
 export async function applyChange(backend: Backend, change: RunChange): Promise<RunRecord> {
   // Before the transaction: compressing while others wait for the lock would cost them the time.
-  const chunks = encodeChunks(change.journal ?? [], change.at);
+  const chunks = [...encodeChunks(change.journal ?? [], change.at)];
   return backend.write(async (trx) => {
     const stored = await lockRun(backend, trx, change.run_id);
     const before = toRun(stored);

@@ -4,6 +4,7 @@ import * as zlib from "node:zlib";
 import { z } from "zod";
 import { JOURNAL_KINDS, type NewJournalEntry } from "../run/event.ts";
 import type { NewChunk } from "./backend.ts";
+import { splitEntry } from "./journal-parts.ts";
 import type { Codec, JournalChunksTable } from "./schema.ts";
 
 /** Entries are cut into chunks of about this many bytes, so that reading one never takes much memory. */
@@ -18,28 +19,26 @@ const entrySchema = z.object({
   data: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Compressed chunks of JSON lines, in order; usually one. */
-export function encodeChunks(entries: readonly NewJournalEntry[], at: string): NewChunk[] {
-  const chunks: NewChunk[] = [];
+/** Compressed chunks of JSON lines, in order; usually one. One at a time: all of a huge entry's are never held together. */
+export function* encodeChunks(entries: readonly NewJournalEntry[], at: string): Generator<NewChunk> {
   let lines: string[] = [];
   let group: NewJournalEntry[] = [];
   let bytes = 0;
-  for (const entry of entries) {
-    const line = JSON.stringify(entry);
-    if (bytes > 0 && bytes + line.length > CHUNK_BYTES) close();
-    lines.push(line);
-    group.push(entry);
-    bytes += line.length;
+  for (const whole of entries) {
+    for (const entry of splitEntry(whole)) {
+      const line = JSON.stringify(entry);
+      if (bytes > 0 && bytes + line.length > CHUNK_BYTES) {
+        yield encodeChunk(lines, group, at);
+        lines = [];
+        group = [];
+        bytes = 0;
+      }
+      lines.push(line);
+      group.push(entry);
+      bytes += line.length;
+    }
   }
-  if (lines.length > 0) close();
-  return chunks;
-
-  function close(): void {
-    chunks.push(encodeChunk(lines, group, at));
-    lines = [];
-    group = [];
-    bytes = 0;
-  }
+  if (lines.length > 0) yield encodeChunk(lines, group, at);
 }
 
 function encodeChunk(lines: readonly string[], entries: readonly NewJournalEntry[], at: string): NewChunk {
@@ -78,18 +77,34 @@ export async function decompress(codec: Codec, body: Uint8Array): Promise<Buffer
   return promisify(zlib.zstdDecompress)(body);
 }
 
-/** The entries of a stored chunk, or null when any part of it is not what was written. */
+/** True when the stored bytes are those that were written. */
+export function isWhole(chunk: Pick<JournalChunksTable, "checksum" | "body">): boolean {
+  return checksumOf(chunk.body) === chunk.checksum;
+}
+
+/**
+ * The entries of a stored chunk, or null when any part of it is not what was written. With a needle (in lower case) a chunk that
+ * cannot hold it is answered as an empty list: most of a search is over without parsing.
+ */
 export async function decodeChunk(
   chunk: Pick<JournalChunksTable, "first_n" | "last_n" | "codec" | "checksum" | "body">,
+  needle: string | null = null,
 ): Promise<NewJournalEntry[] | null> {
-  if (checksumOf(chunk.body) !== chunk.checksum) return null;
+  if (!isWhole(chunk)) return null;
   try {
-    const lines = (await decompress(chunk.codec, chunk.body)).toString("utf8").split("\n");
+    const text = (await decompress(chunk.codec, chunk.body)).toString("utf8");
+    if (needle !== null && !text.toLowerCase().includes(escaped(needle))) return [];
+    const lines = text.split("\n");
     if (lines.length !== chunk.last_n - chunk.first_n + 1) return null;
     return lines.map((line) => toEntry(line));
   } catch {
     return null;
   }
+}
+
+/** A text as it stands within a JSON string. */
+function escaped(needle: string): string {
+  return JSON.stringify(needle).slice(1, -1).toLowerCase();
 }
 
 function toEntry(line: string): NewJournalEntry {

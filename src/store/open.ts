@@ -3,6 +3,7 @@ import { putArtifact, readArtifact, readRunArtifacts, setRunArtifacts } from "./
 import type { Backend } from "./backend.ts";
 import { copiesOver } from "./copies.ts";
 import { appendJournal } from "./journal-append.ts";
+import { checkJournal } from "./journal-check.ts";
 import { readJournal } from "./journal-read.ts";
 import { claimQueued, leaseIdle, readLeases, readLiveRuns, releaseLease, renewLease, takeOver } from "./leases.ts";
 import { listRuns } from "./list.ts";
@@ -96,6 +97,7 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     instructions: (runId, which) => call(readInstructions(backend, runId, which)),
     events: (runId, query) => call(readEvents(backend, runId, query)),
     journal: (runId, query) => call(readJournal(backend, runId, query)),
+    journalHealth: (runId) => call(checkJournal(backend, runId)),
 
     copies: {
       refused: copies.refused,

@@ -140,6 +140,9 @@ export interface JournalQuery {
   readonly before?: number;
   /** Entries with `n` above this, oldest first. */
   readonly after?: number;
+  /** Later parts of long entries too; a search gives them anyway. */
+  readonly continuations?: boolean;
+  /** Entries at most; a page whose texts are very long ends before. */
   readonly limit: number;
 }
 
@@ -148,8 +151,20 @@ export interface JournalPage {
   readonly entries: readonly JournalEntry[];
   /** Entries of the run, or of the one iteration asked for; a search does not change it. */
   readonly total: number;
-  /** What could not be read, e.g. `events 126-128 unreadable`. */
+  /** What could not be read on the way, e.g. `events 126-128 unreadable`. */
   readonly gaps: readonly string[];
+  /** Where the next page goes on (as `before`, or as `after`); null when nothing is left. */
+  readonly rest: number | null;
+}
+
+/** What is known of a whole journal without reading it. */
+export interface JournalHealth {
+  /** Entries of the run. */
+  readonly total: number;
+  /** What can no longer be read, anywhere in it. At most 50, oldest first. */
+  readonly gaps: readonly string[];
+  /** Entries below this number were not looked at for damage (missing ones would be in `gaps`); null when all were. */
+  readonly unchecked_below: number | null;
 }
 
 /** What is known of a copy without its key. */
@@ -248,7 +263,10 @@ export interface Store {
   instructions(runId: string, which: "undelivered" | "all"): Promise<readonly InstructionRecord[]>;
   /** Oldest first; `limit` keeps the newest when `after` is left out. */
   events(runId: string, query: { readonly after?: number; readonly limit: number }): Promise<readonly RunEventRecord[]>;
+  /** A text longer than 128 Ki characters is kept as several entries, its parts (`journal-parts.ts`). */
   journal(runId: string, query: JournalQuery): Promise<JournalPage>;
+  /** Looks for damage all over a run's journal; memory does not grow with it. */
+  journalHealth(runId: string): Promise<JournalHealth>;
 
   readonly copies: Copies;
   /** Bytes by content: the id is the SHA-256 of the bytes; storing the same bytes twice keeps them once. */

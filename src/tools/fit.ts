@@ -31,7 +31,24 @@ const UNTOUCHED: ReadonlySet<string> = new Set([
   "needs",
   "text",
   "note",
+  // Pages that were made to fit: cutting them would leave out what their cursor says was shown.
+  "entries",
+  "files",
+  "patch",
 ]);
+
+/** Room that an answer of usual size leaves at least, for what a page is about. */
+const LEAST_ROOM = 2_000;
+
+/** Characters left for a page beside the common part of an answer and `own` more. */
+export function roomBeside(shared: object, own: number): number {
+  return Math.max(LEAST_ROOM, WANTED_CHARACTERS - JSON.stringify(shared).length - own);
+}
+
+/** Length of a text as it stands in JSON. */
+export function jsonLength(text: string): number {
+  return JSON.stringify(text).length - 2;
+}
 
 export function fitAnswer(answer: Record<string, unknown>): Record<string, unknown> {
   let fitted = answer;

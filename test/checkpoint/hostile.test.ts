@@ -102,7 +102,7 @@ test("nothing that a repository's configuration names is run by any operation", 
   expect(box.sh(top, `git --work-tree='${top}' --git-dir=.git cat-file blob ${stop.ref}:x.up`)).toBe("Other Case");
   await checkpoints.isPresent(repo, stop.commit);
   await checkpoints.diffSummary(repo, start.commit, stop.commit, 10);
-  await checkpoints.patch(repo, start.commit, stop.commit, { maxBytes: 10_000 });
+  await checkpoints.patchPage(repo, start.commit, stop.commit, { path: null, from_byte: 0, max_bytes: 10_000 });
   await checkpoints.dirtyFiles(repo);
   await checkpoints.observeActs(repo, mark, {
     iteration: 1,

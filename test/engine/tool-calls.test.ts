@@ -47,9 +47,9 @@ test("paths are those of the input, the locations and the diffs, once each", () 
 test("output that comes in pieces is joined, and its size is counted beyond what is kept", () => {
   const piece = (data: string): object => ({ _meta: { terminal_output_delta: { data, terminal_id: "1" } } });
   expect(merged(piece("one "), piece("two"), { status: "completed" })?.output).toEqual({ head: "one two", bytes: 7 });
-  const long = merged(piece("x".repeat(60_000)), piece("y".repeat(60_000)))?.output;
-  expect(long).toMatchObject({ bytes: 120_000 });
-  expect(long?.head.length).toBe(65_536);
+  const long = merged(piece("x".repeat(40_000_000)), piece("y".repeat(40_000_000)))?.output;
+  expect(long).toMatchObject({ bytes: 80_000_000 });
+  expect(long?.head.length).toBe(50_331_648);
 });
 
 test.each([

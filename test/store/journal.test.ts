@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import { z } from "zod";
+import { partOf } from "../../src/run/entry-part.ts";
+import type { JournalEntry } from "../../src/run/event.ts";
+import type { JournalPage, Store } from "../../src/store/store.ts";
 import { AT, aNewRun, anEntry } from "../support/records.ts";
 import { backends, newStorePlace, rawSql, type StorePlace } from "../support/stores.ts";
 
@@ -120,12 +123,31 @@ for (const backend of backends) {
       const { run_id } = await store.createRun(aNewRun());
       const entries = [3_000_000, 10, 700_000, 700_000].map((bytes) => anEntry(randomBytes(bytes / 2).toString("hex")));
       await store.appendJournal({ run_id, fence: 0, at: AT, entries });
-      const page = await store.journal(run_id, { limit: 10 });
-      expect(page.entries.map((entry) => entry.text.length)).toEqual([3_000_000, 10, 700_000, 700_000]);
-      expect(page.entries.map((entry) => entry.text === entries[entry.n - 1]?.text)).toEqual([true, true, true, true]);
-      expect(
-        await rawSql(place, `select first_n, last_n from journal_chunks where run_id = '${run_id}' order by first_n`),
-      ).toHaveLength(3);
+      const parts: JournalEntry[] = [];
+      for (let after: number | null = 0; after !== null; ) {
+        const page: JournalPage = await store.journal(run_id, { after, limit: 100, continuations: true });
+        parts.push(...page.entries);
+        after = page.rest;
+      }
+      expect(Math.max(...parts.map((entry) => entry.text.length))).toBeLessThan(140_000);
+      const texts: string[] = [];
+      for (const entry of parts) {
+        const part = partOf(entry);
+        if (part === null || part.number === 1) texts.push("");
+        texts.push(`${texts.pop() ?? ""}${entry.text.slice(part?.overlap ?? 0)}`);
+      }
+      expect(texts.map((text, index) => text === entries[index]?.text)).toEqual([true, true, true, true]);
+      // Without the later parts each is one entry, as it was written.
+      expect((await store.journal(run_id, { limit: 10 })).entries).toHaveLength(4);
+      const chunks = z.array(z.object({ raw_bytes: z.coerce.number() }));
+      const raw = chunks.parse(await rawSql(place, `select raw_bytes from journal_chunks where run_id = '${run_id}'`));
+      expect(Math.max(...raw.map((chunk) => chunk.raw_bytes))).toBeLessThan(1_200_000);
+      // What a cut went through is found once, wherever the cut is.
+      const long = parts[0]?.text ?? "";
+      for (const from of [long.length - 128, long.length - 200, long.length - 1]) {
+        const needle = entries[0]?.text.slice(from, from + 200) ?? "";
+        expect((await store.journal(run_id, { search: needle, limit: 10 })).entries).toHaveLength(1);
+      }
     });
 
     it("moves progress_at and leaves the revision alone", async () => {
