@@ -68,6 +68,11 @@ export function probeLocked(git: RepoGit, force: readonly string[] = []): Promis
   });
 }
 
+/** The working tree as a git tree, without a ref. */
+export function treeNow(git: RepoGit): Promise<string> {
+  return withPrivateLock(git.private_dir, async () => (await probeLocked(git)).tree);
+}
+
 /** When nothing that a checkpoint holds has changed, the last commit serves again and only a ref is written. */
 async function commitFor(
   git: RepoGit,

@@ -1,4 +1,4 @@
-import { capture, isConnected, probe } from "./capture.ts";
+import { capture, isConnected, treeNow } from "./capture.ts";
 import type { Checkpoints, Repository } from "./checkpoint.ts";
 import { commitAll } from "./commit-all.ts";
 import { patchPage } from "./diff-patch.ts";
@@ -74,7 +74,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     diffSummary: (repo, from, to, limit, { skip = 0, path = null } = {}) =>
       within(repo, (bound) => diffSummary(bound, { from, to, path }, { skip, limit })),
     patchPage: (repo, from, to, { path, ...page }) => within(repo, (bound) => patchPage(bound, { from, to, path }, page)),
-    treeNow: (repo) => within(repo, async (bound) => (await probe(bound)).tree),
+    treeNow: (repo) => within(repo, treeNow),
     changedPaths: (repo, from, to) => within(repo, (bound) => changedBetween(bound, from, to)),
     withoutIgnored: (repo, input) => within(repo, (bound) => withoutIgnored(bound, input)),
     contentAt: (repo, tree, paths) => within(repo, (bound) => contentsAt(bound, tree, paths)),

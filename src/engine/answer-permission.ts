@@ -11,6 +11,7 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cancelled" }
 /** Answers a permission request by the run's level; one that needs a person is cancelled and ends the turn. */
 export function answerPermission(state: SessionState, params: unknown): RequestPermissionResponse {
   markActivity(state);
+  state.launch.listener.answered();
   const parsed = permissionRequestSchema.safeParse(params);
   if (!parsed.success) {
     state.journal.other("session/request_permission", params);

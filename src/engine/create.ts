@@ -25,7 +25,7 @@ export interface EnginesOptions {
 export function createEngines(options: EnginesOptions): Engines {
   return {
     async start(launch, session) {
-      const started = await startEngine(options, launch, session.resume).catch(startThatThrew);
+      const started = await startEngine(options, launch, session).catch(startThatThrew);
       const about = { run_id: launch.run_id, agent: launch.agent.name };
       if (started.ok) options.log("info", "engine started", { ...about, context: started.engine.context });
       else options.log("warn", "engine did not start", { ...about, reason: started.stop.reason });

@@ -78,8 +78,8 @@ export interface EngineListener {
   plan(entries: readonly PlanEntry[]): void;
   report(report: Report): void;
   toolCall(call: ToolCallSeen): void;
-  /** Any sign of life. */
-  activity(): void;
+  /** A sign that the engine took the prompt: words, calls, a plan; lists of commands and settings are none. */
+  answered(): void;
 }
 
 export interface EngineLaunch {
@@ -100,6 +100,13 @@ export interface EngineLaunch {
   readonly listener: EngineListener;
 }
 
+export interface WantedSession {
+  /** Session to go on with; null for a new one. */
+  readonly resume: string | null;
+  /** Short texts to look for among the earlier prompts of that session. */
+  readonly look_for?: readonly string[];
+}
+
 /** One live engine process with one session. */
 export interface Engine {
   readonly session_id: string;
@@ -107,6 +114,8 @@ export interface Engine {
   readonly context: "new" | "native";
   /** Why a wanted session could not be loaded (then `context` is `new`). */
   readonly why_not_native: string | null;
+  /** Those of `look_for` that the loaded session holds; null when the engine did not show its past. */
+  readonly found: readonly string[] | null;
   readonly title: string;
   /** True once the injected report server was asked for its tools. */
   canReport(): boolean;
@@ -145,7 +154,7 @@ export interface PackedSession {
 /** What the loop needs of this folder. */
 export interface Engines {
   /** Starts the process, opens or loads the session, sets model and mode. Never throws for a fault of the engine. */
-  start(launch: EngineLaunch, session: { readonly resume: string | null }): Promise<EngineStart>;
+  start(launch: EngineLaunch, session: WantedSession): Promise<EngineStart>;
   /** Runs one shell command of the run (setup, verify): no stdin, marked environment, its whole tree killed at the limit. */
   runCommand(input: {
     readonly command: string;

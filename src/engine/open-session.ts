@@ -20,6 +20,7 @@ export class StartFailure extends Error {
 export interface OpenedSession {
   readonly context: "new" | "native";
   readonly why_not_native: string | null;
+  readonly found: readonly string[] | null;
 }
 
 /** An MCP server that the engine is to start for the session, as ACP describes it. */
@@ -53,12 +54,12 @@ export async function openSession(
 
   let why: string | null = null;
   if (wanted.resume !== null) {
-    const method = abilities?.sessionCapabilities?.resume ? "session/resume" : abilities?.loadSession ? "session/load" : null;
+    const method = loadMethod(abilities?.sessionCapabilities?.resume != null, abilities?.loadSession === true, state);
     const loaded = await load(connection, state, method, { ...params, sessionId: wanted.resume });
     if (typeof loaded !== "string") {
       state.session_id = wanted.resume;
       await configure(connection, state, loaded.answer);
-      return { context: "native", why_not_native: null };
+      return { context: "native", why_not_native: null, found: method === "session/load" ? [...state.found] : null };
     }
     why = loaded;
   }
@@ -68,7 +69,13 @@ export async function openSession(
   if (!parsed.success) throw new StartFailure(ownStop("failed", "acp_error", "the engine opened a session without an id"));
   state.session_id = parsed.data.sessionId;
   await configure(connection, state, answer);
-  return { context: "new", why_not_native: why };
+  return { context: "new", why_not_native: why, found: null };
+}
+
+/** `session/resume` is quicker; `session/load` shows the past, which is wanted when something is looked for in it. */
+function loadMethod(canResume: boolean, canLoad: boolean, state: SessionState): "session/resume" | "session/load" | null {
+  if (canLoad && (state.look_for.length > 0 || !canResume)) return "session/load";
+  return canResume ? "session/resume" : null;
 }
 
 const INITIALIZE = {

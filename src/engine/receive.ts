@@ -21,14 +21,30 @@ export function receive(state: SessionState, method: string, params: unknown): v
   const { update } = parsed.data;
   if (state.phase === "opening") {
     if (REPLAYED.has(update.sessionUpdate)) state.replayed += 1;
+    if (update.sessionUpdate === "user_message_chunk") lookInto(state, update);
     return;
   }
+  if (ANSWERS.has(update.sessionUpdate)) state.launch.listener.answered();
   if (update._meta) readMeta(state, update._meta);
   readUpdate(state, update);
 }
 
 // What shows that a loaded session has a past; lists of commands and modes come for an empty one too.
 const REPLAYED = new Set(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"]);
+
+// Only an engine that works on a prompt sends these.
+const ANSWERS = new Set(["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]);
+
+/** A prompt may come back in pieces: what is looked for is found over their borders too. */
+function lookInto(state: SessionState, update: Update): void {
+  const text = chunkSchema.safeParse(update).data?.content.text;
+  if (text === undefined || state.look_for.length === 0) return;
+  const seen = state.replayed_tail + text;
+  for (const wanted of state.look_for) if (seen.includes(wanted)) state.found.add(wanted);
+  state.replayed_tail = seen.slice(-LONGEST_LOOKED_FOR);
+}
+
+const LONGEST_LOOKED_FOR = 200;
 
 /** Vendor facts that decide how the turn ended; the last one counts. */
 export function readMeta(state: SessionState, meta: Meta): void {

@@ -14,6 +14,10 @@ export interface SessionState {
   /** While it opens, updates are a replay of what was recorded before. */
   phase: "opening" | "open";
   replayed: number;
+  /** Looked for among the prompts of a replay, and what was found of it. */
+  readonly look_for: readonly string[];
+  readonly found: Set<string>;
+  replayed_tail: string;
   session_id: string;
   readonly calls: Map<string, ToolCallState>;
   /** The answer that may still be used once. */
@@ -30,13 +34,21 @@ export interface SessionState {
   onEscalation: () => void;
 }
 
-export function newSessionState(launch: EngineLaunch, profile: EngineProfile, journal: Journal): SessionState {
+export function newSessionState(
+  launch: EngineLaunch,
+  profile: EngineProfile,
+  journal: Journal,
+  look_for: readonly string[] = [],
+): SessionState {
   return {
     launch,
     profile,
     journal,
     phase: "opening",
     replayed: 0,
+    look_for,
+    found: new Set(),
+    replayed_tail: "",
     session_id: "",
     calls: new Map(),
     allow_once: launch.allow_once,
@@ -64,5 +76,4 @@ export function beginTurn(state: SessionState): void {
 
 export function markActivity(state: SessionState): void {
   state.last_activity_ms = monotonicMs();
-  state.launch.listener.activity();
 }

@@ -78,6 +78,7 @@ export function engineOf(parts: SessionParts): Engine {
     session_id: state.session_id,
     context: opened.context,
     why_not_native: opened.why_not_native,
+    found: opened.found,
     title: state.launch.agent.name,
     canReport: reports.listed,
     prompt,

@@ -3,7 +3,7 @@ import { newToken } from "../run/id.ts";
 import { REPORT_SOCKET_VARIABLE, REPORT_TOKEN_VARIABLE } from "../run/report.ts";
 import { answerPermission } from "./answer-permission.ts";
 import { connect } from "./connection.ts";
-import type { ClassifiedStop, EngineLaunch, EngineStart } from "./engine.ts";
+import type { ClassifiedStop, EngineLaunch, EngineStart, WantedSession } from "./engine.ts";
 import { type Environment, markerVariables, runEnvironment } from "./environment.ts";
 import { createJournal } from "./journal.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
@@ -29,15 +29,15 @@ const START_LIMIT_S = 60;
 export async function startEngine(
   options: { readonly env: Environment; readonly self: SelfCommand },
   launch: EngineLaunch,
-  resume: string | null,
+  { resume, look_for = [] }: WantedSession,
 ): Promise<EngineStart> {
   const profile = profileOf(launch.agent.profile);
   const journal = createJournal(launch.listener);
-  const state = newSessionState(launch, profile, journal);
+  const state = newSessionState(launch, profile, journal, look_for);
   const token = newToken();
   const reports = await openReportListener(token, (report) => {
     journal.report(report);
-    launch.listener.activity();
+    launch.listener.answered();
   });
 
   const additions = profile.environment({ permissions: launch.permissions, base: { ...options.env, ...launch.agent.env } });

@@ -7,6 +7,7 @@ import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { AttemptRecord, StepRecord } from "../run/run.ts";
 import { captureCheckpoint } from "./capture.ts";
+import { instructionsInDoubt, refsOf, settle } from "./deliver.ts";
 import { type Drive, loopStop, StopRun } from "./drive.ts";
 import { startOnSession } from "./engine-start.ts";
 import { noteFacts } from "./note-facts.ts";
@@ -30,6 +31,8 @@ export interface Attempt {
   cut_commits: readonly string[];
   /** Cost of the engine session that is already in the run's usage. */
   cost_seen: number;
+  /** Instructions that this session's engine may have been given before. */
+  in_doubt: ReadonlySet<string>;
   /** Checks that could not be run (exit 126, 127) in the last iteration. */
   unrunnable: ReadonlySet<string>;
   turn: TurnSeen;
@@ -49,7 +52,9 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   const agent = await resolveAgent(drive);
   const sink: Sink = { target: newTurn(), iteration: drive.run.iteration + 1 };
   const wanted = waiting?.started_from === "stop" ? record.engine_session : null;
-  const { engine, why_not_native } = await startOnSession(drive, agent, sink, wanted);
+  const doubt = await instructionsInDoubt(drive);
+  const { engine, why_not_native } = await startOnSession(drive, agent, sink, { wanted, look_for: refsOf(doubt) });
+  const inDoubt = await settle(drive, doubt, engine);
   const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
   const opening = await openingParts(drive, record, engine, captured, owned, wanted === null ? null : why_not_native);
   const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
@@ -109,6 +114,7 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
     acts: 0,
     cut_commits: [],
     cost_seen: 0,
+    in_doubt: inDoubt,
     unrunnable: new Set(),
     turn: sink.target,
     sink,

@@ -4,6 +4,7 @@ import { now } from "../run/clock.ts";
 import { messageOf } from "../run/errors.ts";
 import type { JournalEntry } from "../run/event.ts";
 import type { IterationRecord, PlanEntry, Report } from "../run/run.ts";
+import { settleByJournal } from "./deliver.ts";
 import type { Drive } from "./drive.ts";
 import { commitsOf, observeActs } from "./effects.ts";
 import type { CutIteration } from "./stop.ts";
@@ -45,6 +46,7 @@ export async function cutIteration(drive: Drive, evidence: string): Promise<CutI
   const [row] = await store.iterations(drive.run.run_id, 1);
   if (row === undefined || row.finished || row.ended_at !== null) return null;
   const page = await store.journal(drive.run.run_id, { iteration: row.number, limit: READ_ENTRIES });
+  await settleByJournal(drive, page.entries);
   const calls = callsOf(page.entries);
   const acts = await actsOf(drive, row, calls);
   const at = now();

@@ -1,4 +1,4 @@
-import type { AgentSpec, Engine, EngineListener, EngineStart } from "../engine/engine.ts";
+import type { AgentSpec, Engine, EngineListener, EngineStart, WantedSession } from "../engine/engine.ts";
 import { allowedOnce } from "../resume/permission-answer.ts";
 import { newToken } from "../run/id.ts";
 import { breakOffStop, type Drive, StopRun } from "./drive.ts";
@@ -16,23 +16,23 @@ export async function startOnSession(
   drive: Drive,
   agent: AgentSpec,
   sink: Sink,
-  wanted: string | null,
+  { wanted, look_for }: { readonly wanted: string | null; readonly look_for: readonly string[] },
 ): Promise<StartedOnSession> {
-  if (wanted === null) return { engine: await startEngine(drive, agent, sink, null), why_not_native: null };
+  if (wanted === null) return { engine: await startEngine(drive, agent, sink, { resume: null }), why_not_native: null };
   const here = await bringSession(drive, agent, wanted);
-  if (!here.ready) return { engine: await startEngine(drive, agent, sink, null), why_not_native: here.why };
-  const engine = await startEngine(drive, agent, sink, wanted);
+  if (!here.ready) return { engine: await startEngine(drive, agent, sink, { resume: null }), why_not_native: here.why };
+  const engine = await startEngine(drive, agent, sink, { resume: wanted, look_for });
   if (engine.context === "native" || here.copy) return { engine, why_not_native: engine.why_not_native };
   const copy = await bringCopy(drive, agent, wanted);
   if (copy === null) return { engine, why_not_native: engine.why_not_native };
   if (!copy.ready) return { engine, why_not_native: `${engine.why_not_native ?? "the engine did not load it"}; ${copy.why}` };
   await engine.stop();
-  const again = await startEngine(drive, agent, sink, wanted);
+  const again = await startEngine(drive, agent, sink, { resume: wanted, look_for });
   return { engine: again, why_not_native: again.why_not_native };
 }
 
 /** Starts the engine on a wanted session or a new one. */
-export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, resume: string | null): Promise<Engine> {
+export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, session: WantedSession): Promise<Engine> {
   const { run } = drive;
   const starting = drive.ctx.engines.start(
     {
@@ -51,7 +51,7 @@ export async function startEngine(drive: Drive, agent: AgentSpec, sink: Sink, re
       tool_silence_s: run.settings.tool_silence_s,
       listener: listener(drive, sink),
     },
-    { resume },
+    session,
   );
   const started = await unlessBrokenOff(drive, starting);
   if (!started.ok) throw new StopRun(started.stop);
@@ -97,6 +97,6 @@ function listener(drive: Drive, sink: Sink): EngineListener {
     toolCall: (call) => {
       sink.target.calls.set(call.id, call);
     },
-    activity: touched,
+    answered: touched,
   };
 }

@@ -6,11 +6,12 @@ import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecor
 import type { Attempt } from "./attempt.ts";
 import { captureOrStop, recordOf } from "./capture.ts";
 import { type Decision, decide } from "./decide.ts";
+import { markDelivered } from "./deliver.ts";
 import type { Drive } from "./drive.ts";
 import { StopRun } from "./drive.ts";
 import { absorbChanges, commitsOf, observeActs } from "./effects.ts";
 import { progressKey } from "./progress.ts";
-import { firstPrompt, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
+import { firstPrompt, instructionRef, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
 import { copySession } from "./session-copy.ts";
 import { type Cut, playTurn } from "./turn.ts";
 import { callsSeen, newTurn } from "./turn-seen.ts";
@@ -23,7 +24,11 @@ import { runVerify } from "./verify.ts";
 export async function runIteration(drive: Drive, step: StepRecord, attempt: Attempt): Promise<Decision> {
   const mark = await drive.ctx.checkpoints.actMark(drive.repo);
   const begun = await begin(drive, step, attempt, mark);
-  const end = await playTurn(drive, attempt, begun.prompt, (at) => deliver(drive, begun.instructions, begun.row, at));
+  const delivery = {
+    refs: begun.instructions.map((instruction) => instructionRef(instruction.id)),
+    done: () => markDelivered(drive, begun.instructions, begun.row.number),
+  };
+  const end = await playTurn(drive, attempt, begun.prompt, delivery);
   if (end.kind === "cut") {
     await recordCut(drive, attempt, begun.row, mark, end);
     throw new StopRun(end.stop);
@@ -68,7 +73,9 @@ async function begin(drive: Drive, step: StepRecord, attempt: Attempt, mark: str
   const failing = results.filter(
     (result) => result.step === step.step && result.exit_code !== 0 && step.verify.includes(result.command),
   );
-  const prompt = promptText({ run: drive.run, step, steps: drive.steps, number, instructions, failing }, attempt);
+  const { in_doubt } = attempt;
+  attempt.in_doubt = new Set();
+  const prompt = promptText({ run: drive.run, step, steps: drive.steps, number, instructions, in_doubt, failing }, attempt);
   attempt.turn = newTurn();
   attempt.sink.target = attempt.turn;
   attempt.sink.iteration = number;
@@ -81,7 +88,13 @@ async function begin(drive: Drive, step: StepRecord, attempt: Attempt, mark: str
       {
         type: "iteration_started",
         at: row.started_at,
-        data: { iteration: number, step: step.step, attempt: attempt.record.attempt, mark },
+        data: {
+          iteration: number,
+          step: step.step,
+          attempt: attempt.record.attempt,
+          mark,
+          instructions: instructions.map((instruction) => instruction.id),
+        },
       },
     ],
   });
@@ -93,22 +106,6 @@ function promptText(facts: PromptFacts, attempt: Attempt): string {
   attempt.opening = null;
   if (opening === null) return nextPrompt(facts);
   return opening.kind === "first" ? firstPrompt(facts, opening) : resumedPrompt(facts, opening);
-}
-
-/** Instructions count as delivered when the engine first shows that it took the prompt: a crash before that delivers them again. */
-async function deliver(
-  drive: Drive,
-  instructions: readonly InstructionRecord[],
-  row: IterationRecord,
-  at: string,
-): Promise<void> {
-  if (instructions.length === 0) return;
-  const ids = instructions.map((instruction) => instruction.id);
-  await drive.apply({
-    bump_revision: false,
-    delivered: { ids, iteration: row.number },
-    events: [{ type: "instructions_delivered", at, data: { ids, iteration: row.number } }],
-  });
 }
 
 async function finish(

@@ -10,6 +10,8 @@ export interface PromptFacts {
   /** Number of this iteration over the run's life. */
   readonly number: number;
   readonly instructions: readonly InstructionRecord[];
+  /** Ids of instructions that may be in the engine's conversation already: it cannot be seen. */
+  readonly in_doubt: ReadonlySet<string>;
   readonly failing: readonly VerifyRecord[];
 }
 
@@ -25,7 +27,7 @@ export function firstPrompt(
     steps.length > 1 || step.objective !== run.objective
       ? `THIS STEP (${step.step}, ${step.position + 1} of ${steps.length})\n${step.objective}`
       : null,
-    instructionsPart(facts.instructions),
+    instructionsPart(facts),
     parts.repository_state,
     step.verify.length > 0
       ? `CHECKS\nThe step is done only when each of these commands exits 0; they are run after every turn:\n${step.verify.map((command) => `- ${command}`).join("\n")}`
@@ -40,18 +42,12 @@ export function resumedPrompt(
   facts: PromptFacts,
   parts: { readonly note: string | null; readonly repository_state: string | null },
 ): string {
-  return sections([
-    parts.note,
-    instructionsPart(facts.instructions),
-    parts.repository_state,
-    failingPart(facts.failing),
-    turnPart(facts),
-  ]);
+  return sections([parts.note, instructionsPart(facts), parts.repository_state, failingPart(facts.failing), turnPart(facts)]);
 }
 
 /** Every later prompt: n of m, what fails, what the owner said, what to report. */
 export function nextPrompt(facts: PromptFacts): string {
-  return sections([instructionsPart(facts.instructions), failingPart(facts.failing), turnPart(facts)]);
+  return sections([instructionsPart(facts), failingPart(facts.failing), turnPart(facts)]);
 }
 
 /** After the engine process died or went silent inside an iteration and its session was loaded again. */
@@ -68,13 +64,20 @@ function turnPart(facts: PromptFacts): string {
   ].join("\n");
 }
 
-function instructionsPart(instructions: readonly InstructionRecord[]): string | null {
+/** Marks an instruction in a prompt, so that it is known again in a conversation that an engine loads. */
+export function instructionRef(id: string): string {
+  return `(ref ${id.slice(0, 12)})`;
+}
+
+function instructionsPart({ instructions, in_doubt }: PromptFacts): string | null {
   if (instructions.length === 0) return null;
-  const orders = instructions.filter((entry) => entry.kind === "instructions").map((entry) => entry.text);
-  const answers = instructions.filter((entry) => entry.kind === "permission").map((entry) => entry.text);
+  const marked = ({ id, text }: InstructionRecord): string =>
+    `${text}\n${instructionRef(id)}${in_doubt.has(id) ? " You may have this one already, with the same ref: then follow it once." : ""}`;
+  const orders = instructions.filter((entry) => entry.kind === "instructions").map(marked);
+  const answers = instructions.filter((entry) => entry.kind === "permission").map(marked);
   const updates = instructions
     .filter((entry) => entry.kind === "updates")
-    .map((entry) => fence("update given by the owner as facts", entry.text));
+    .map((entry) => `${fence("update given by the owner as facts", entry.text)}\n${instructionRef(entry.id)}`);
   return sections([
     orders.length > 0 ? `INSTRUCTIONS FROM THE OWNER\n${orders.join("\n\n")}` : null,
     answers.length > 0 ? `PERMISSIONS\n${answers.join("\n")}` : null,

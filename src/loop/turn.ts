@@ -1,4 +1,4 @@
-import type { ClassifiedStop, TurnEnd, TurnUsage } from "../engine/engine.ts";
+import type { ClassifiedStop, TurnEnd, TurnUsage, WantedSession } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import { breakOffStop, type Drive, loopStop } from "./drive.ts";
@@ -19,19 +19,30 @@ type Played = (Extract<TurnEnd, { kind: "ended" }> & { readonly active_ms: numbe
  * Sends one prompt and sees it through. An engine that died, or went silent, is started once more with its session loaded;
  * a second time ends the run with the evidence.
  */
-export async function playTurn(
-  drive: Drive,
-  attempt: Attempt,
-  prompt: string,
-  delivered: (at: string) => Promise<void>,
-): Promise<Played> {
-  const first = await promptOnce(drive, attempt, prompt, delivered);
+export async function playTurn(drive: Drive, attempt: Attempt, prompt: string, delivery: Delivery): Promise<Played> {
+  const first = await promptOnce(drive, attempt, prompt, delivery.done);
   if (first.kind === "ended") return first;
   if (first.kind === "cut") return first;
-  const again = await restart(drive, attempt, first);
+  const silent = !attempt.turn.active;
+  const again = await restart(drive, attempt, first, silent ? delivery.refs : []);
   if (again.kind === "cut") return again;
-  const second = await promptOnce(drive, attempt, again.context === "native" ? againPrompt(first.why) : prompt, async () => {});
+  const { context, found } = again.engine;
+  // An engine that showed no sign of the prompt gets it again, unless its conversation shows that it has it.
+  const lost = context === "new" || (silent && delivery.refs.length > 0 && (found ?? []).length === 0);
+  if (!lost && silent) await delivery.done();
+  const second = await promptOnce(
+    drive,
+    attempt,
+    lost ? prompt : againPrompt(first.why),
+    silent ? delivery.done : async () => {},
+  );
   return second.kind === "broken" ? { kind: "cut", stop: second.stop, usage: second.usage, active_ms: second.active_ms } : second;
+}
+
+/** The instructions that a prompt holds: their refs, and what marks them as delivered. */
+export interface Delivery {
+  readonly refs: readonly string[];
+  done(): Promise<void>;
 }
 
 interface Broken {
@@ -46,12 +57,12 @@ async function promptOnce(
   drive: Drive,
   attempt: Attempt,
   prompt: string,
-  delivered: (at: string) => Promise<void>,
+  delivered: () => Promise<void>,
 ): Promise<Played | Broken> {
   let delivering: Promise<void> = Promise.resolve();
   attempt.turn.active = false;
   attempt.turn.onActivity = () => {
-    delivering = delivered(now());
+    delivering = delivered();
   };
   const cancel = (): void => {
     attempt.turn.broken_off = openCalls(attempt.turn);
@@ -65,6 +76,8 @@ async function promptOnce(
   drive.signal.removeEventListener("abort", cancel);
   attempt.turn.onActivity = null;
   await delivering;
+  // A turn that ended by itself was taken, whatever it showed of it.
+  if (end.kind === "ended" && !attempt.turn.active) await delivered();
   await drive.journal.flush();
   if (drive.signal.aborted) return cutBy(drive, end.usage, activeMs);
   switch (end.kind) {
@@ -106,7 +119,8 @@ async function restart(
   drive: Drive,
   attempt: Attempt,
   broken: Broken,
-): Promise<{ readonly kind: "up"; readonly context: "new" | "native" } | Cut> {
+  lookFor: readonly string[],
+): Promise<{ readonly kind: "up"; readonly engine: Attempt["engine"] } | Cut> {
   const session = attempt.engine.session_id;
   await attempt.engine.stop();
   drive.journal.add({
@@ -116,17 +130,17 @@ async function restart(
     iteration: attempt.sink.iteration,
     at: now(),
   });
-  const started = await restarted(drive, attempt, session);
+  const started = await restarted(drive, attempt, { resume: session, look_for: lookFor });
   if ("reason" in started) return { kind: "cut", stop: started, usage: broken.usage, active_ms: broken.active_ms };
   attempt.engine = started.engine;
   attempt.cost_seen = 0;
-  return { kind: "up", context: started.engine.context };
+  return { kind: "up", engine: started.engine };
 }
 
 async function restarted(
   drive: Drive,
   attempt: Attempt,
-  session: string,
+  session: WantedSession,
 ): Promise<{ readonly engine: Attempt["engine"] } | ClassifiedStop> {
   try {
     return { engine: await startEngine(drive, attempt.agent, attempt.sink, session) };

@@ -178,6 +178,13 @@ async function latest(ctx: ToolContext, run: RunRecord, repo: Repository): Promi
   return newest === undefined ? null : checkpointEnd(ctx, run, repo, newest.id, "checkpoint");
 }
 
+const WHY_NOT_THERE = {
+  missing: (path: string) => `${path} is gone`,
+  unregistered: (path: string) => `git no longer knows ${path} as a worktree`,
+  unfinished: (path: string) => `the worktree at ${path} was being made anew and that was broken off`,
+  occupied: (path: string) => `something else than the run's worktree stands at ${path}`,
+} as const;
+
 async function treeNow(ctx: ToolContext, run: RunRecord): Promise<string> {
   const problem = (what: string): LoopkeeperError =>
     new LoopkeeperError(
@@ -185,9 +192,8 @@ async function treeNow(ctx: ToolContext, run: RunRecord): Promise<string> {
       `there is no present state to compare with: ${what}. Compare with stop or with a checkpoint instead; run_resume makes a missing worktree anew.`,
     );
   if (run.reclaimed_at !== null) throw problem(`the run's workspace was freed at ${run.reclaimed_at}`);
-  const state = await ctx.checkpoints.worktreeState(run.workspace_path);
-  if (state === "missing") throw problem(`${run.workspace_path} is gone`);
-  if (state === "unregistered") throw problem(`git no longer knows ${run.workspace_path} as a worktree`);
+  const state = await ctx.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
+  if (state !== "present") throw problem(WHY_NOT_THERE[state](run.workspace_path));
   return ctx.checkpoints.treeNow(await ctx.checkpoints.discover(run.workspace_path));
 }
 

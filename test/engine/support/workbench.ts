@@ -50,7 +50,7 @@ export async function workbench(env: Record<string, string> = {}): Promise<Workb
     plan: (entries) => heard.plans.push(entries),
     report: (report) => heard.reports.push(report),
     toolCall: (call) => heard.calls.push(call),
-    activity: () => {
+    answered: () => {
       heard.activities += 1;
     },
   };
