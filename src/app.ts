@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createCheckpoints } from "./checkpoint/create.ts";
 import { type Config, readConfigFile } from "./config.ts";
+import { crashPointsOf } from "./crash-points.ts";
+import { watched } from "./crash-watch.ts";
 import { createAgents, createEngines } from "./engine/create.ts";
 import type { Agents, Engines } from "./engine/engine.ts";
 import { userEnvironment } from "./engine/environment.ts";
@@ -28,21 +30,25 @@ export interface Parts {
 /** The owner of everything in a local home. */
 const LOCAL_OWNER = "local";
 
-export async function openParts(config: Config, log: Log): Promise<Parts> {
+export async function openParts(config: Config, log: Log, role: "door" | "worker" = "door"): Promise<Parts> {
   makeHome(config.home);
+  const points = crashPointsOf(config.crash, role);
   const store = await openStore({
     url: config.database_url,
     path: join(config.home, "loopkeeper.db"),
     key: config.key,
     onError: (error) => log("warn", "the store reported a fault", { error: messageOf(error) }),
   });
-  return {
-    config,
-    log,
+  const parts = {
     store,
     engines: createEngines({ env: config.env, self: config.self, log }),
-    checkpoints: createCheckpoints({ env: userEnvironment(config.env), home: config.user_home }),
+    checkpoints: createCheckpoints({
+      env: userEnvironment(config.env),
+      home: config.user_home,
+      ...(points === null ? {} : { afterGit: (command: string) => points.done(`git ${command}`) }),
+    }),
   };
+  return { config, log, ...(points === null ? parts : watched(parts, points)) };
 }
 
 export function logOf(config: Config, name: string): Log {

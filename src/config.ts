@@ -25,6 +25,18 @@ const fileSchema = z.strictObject({
   worker_idle_minutes: z.number().positive().optional(),
 });
 
+const crashSchema = z.strictObject({
+  role: z.enum(["door", "worker"]),
+  trace: z.string().min(1),
+  /** `before apply(run_stopped)#1`: the point at which the process kills itself; left out, it only writes the trace. */
+  kill: z.string().exactOptional(),
+  /** The point from which on it may; until then nothing is counted. */
+  arm: z.string().exactOptional(),
+});
+
+/** Read from the file that LOOPKEEPER_TEST_CRASH names, which only the crash tests set; see `crash-points.ts`. */
+export type CrashPlan = z.infer<typeof crashSchema>;
+
 export type ConfiguredAgent = z.infer<typeof agentSchema>;
 
 /** Everything that comes from outside the program, read once. */
@@ -51,6 +63,8 @@ export interface Config {
   readonly log_level: string;
   /** LOOPKEEPER_KEY as its 32 bytes. */
   readonly key: Uint8Array | null;
+  /** Null everywhere but in the crash tests. */
+  readonly crash: CrashPlan | null;
 }
 
 /** Reads environment and configuration file. `bad_input` names what is wrong in the file. */
@@ -78,7 +92,18 @@ export function readConfig(): Config {
     self: { command: process.execPath, args: [binPath()] },
     log_level: env["LOOPKEEPER_LOG"] ?? "info",
     key: readKey(env["LOOPKEEPER_KEY"]),
+    crash: readCrashPlan(env["LOOPKEEPER_TEST_CRASH"]),
   };
+}
+
+/** A file that is missing or no plan means none: a variable of tests never keeps the product from working. */
+function readCrashPlan(file: string | undefined): CrashPlan | null {
+  if (file === undefined) return null;
+  try {
+    return crashSchema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 export function readConfigFile(path: string): z.infer<typeof fileSchema> {

@@ -10,7 +10,7 @@ import { VERSION } from "./version.ts";
 /** `loopkeeper worker`: drives runs until it is told to end or has had nothing to do for a while. */
 export async function runWorkerProcess(config: Config): Promise<void> {
   const log = logOf(config, "worker");
-  const parts = await openParts(config, log);
+  const parts = await openParts(config, log, "worker");
   const shutdown = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => shutdown.abort());
   // A log file on a full disk, or a terminal that went away, is no reason to end runs.

@@ -249,7 +249,11 @@ export interface Checkpoints {
   /** Names of remotes with `mirror` set: `git push` to them takes hidden refs along. */
   mirrorRemotes(repo: Repository): Promise<readonly string[]>;
 
-  addWorktree(repo: Repository, input: { readonly path: string; readonly branch: string; readonly base: string }): Promise<void>;
+  /** `again`: an earlier try was broken off; its branch is taken when it stands at `base`, and its folder is moved aside. */
+  addWorktree(
+    repo: Repository,
+    input: { readonly path: string; readonly branch: string; readonly base: string; readonly again?: boolean },
+  ): Promise<void>;
   /**
    * Makes a missing or unregistered worktree again at `path`: on `branch` where it stands at `head` or is gone, else detached.
    * One that is `made` is empty until `restoreWhole`. `repository_problem` when something else stands there.

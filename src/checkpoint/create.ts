@@ -6,7 +6,7 @@ import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
 import { driftSince } from "./drift.ts";
 import type { AskRemote } from "./drift-remote.ts";
-import { createGit, listRemote } from "./git.ts";
+import { createGit, type Git, listRemote } from "./git.ts";
 import { commitOf, reviveBranch } from "./head.ts";
 import { withoutIgnored } from "./ignored.ts";
 import { locksLeft, setLockAside } from "./locks-left.ts";
@@ -29,10 +29,12 @@ export interface CheckpointsOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The user's home folder: no repository of ours. */
   readonly home: string;
+  /** Told after each git process with the name of its command; only the crash tests listen. */
+  readonly afterGit?: (command: string) => void;
 }
 
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
-  const git = createGit(options.env);
+  const git = gitOf(options);
   const roots = rememberRoots();
   const discover = (path: string) => discoverRepository(git, options.home, roots, path);
   const open = (repo: Repository) => openRepoGit(git, repo, options);
@@ -85,5 +87,15 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     applyRestore: (repo, input) => within(repo, (bound) => applyRestore(bound, input)),
     restoreWhole: (repo, input) => within(repo, (bound) => restoreWhole(bound, input)),
     commitAll: (repo, message) => within(repo, (bound) => commitAll(bound, message)),
+  };
+}
+
+function gitOf({ env, afterGit }: CheckpointsOptions): Git {
+  const git = createGit(env);
+  if (afterGit === undefined) return git;
+  return async (args, call) => {
+    const output = await git(args, call);
+    afterGit(args[0] ?? "");
+    return output;
   };
 }

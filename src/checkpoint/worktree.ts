@@ -2,6 +2,7 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, writ
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { LoopkeeperError } from "../run/errors.ts";
+import { newToken } from "../run/id.ts";
 import type { Rebuilt } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
 import { exists, findGitDir } from "./git-dir.ts";
@@ -12,20 +13,30 @@ import { entryFor, realOf, worktreeState } from "./worktree-state.ts";
 /** Makes a worktree at `path` on the new branch `branch` from `base`. Hooks of the repository do not run. */
 export async function addWorktree(
   git: RepoGit,
-  input: { readonly path: string; readonly branch: string; readonly base: string },
+  input: { readonly path: string; readonly branch: string; readonly base: string; readonly again?: boolean },
 ): Promise<void> {
   const ref = fullBranch(input.branch);
   const short = ref.replace(/^refs\/heads\//, "");
   if ((await git.run(["check-ref-format", ref], { ok: [0, 1] })).code !== 0)
     throw problem(`${input.branch} is no valid branch name.`);
-  if ((await commitOf(git, ref)) !== null) throw problem(`The branch ${short} exists already. Choose another branch name.`);
+  const tip = await commitOf(git, ref);
   const base = await commitOf(git, input.base);
+  const left = input.again === true && tip !== null && tip === base;
+  if (tip !== null && !left) throw problem(`The branch ${short} exists already. Choose another branch name.`);
   if (base === null)
     throw problem(
       `${input.base} names no commit of ${git.repo.top}. Give a branch, a tag or a commit; a repository without commits needs a first one.`,
     );
+  if (input.again === true) await setAside(git, input.path);
   await refuseOccupied(input.path);
-  await add(git, ["--no-track", "-b", short, "--", input.path, base]);
+  if (left) await add(git, ["--", input.path, short]);
+  else await add(git, ["--no-track", "-b", short, "--", input.path, base]);
+}
+
+/** What a broken-off try left: its entry is forgotten, and its folder keeps its bytes under another name. */
+async function setAside(git: RepoGit, path: string): Promise<void> {
+  await forgetEntry(git, path);
+  if (await exists(path)) await rename(path, `${path}.left-${newToken().slice(0, 8)}`);
 }
 
 /** Makes a worktree again whose folder is gone, or that git no longer knows. Files of a folder that is there are left as they are. */

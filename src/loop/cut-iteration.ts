@@ -36,6 +36,7 @@ const reportSchema = z.object({
 
 /** Journal entries read of the iteration that was cut off; an iteration with more keeps its newest. */
 const READ_ENTRIES = 2_000;
+const READ_ACTS = 200;
 
 /**
  * Reads back from the journal what a dead driver had seen of its last iteration - calls, plan, report, last words - and
@@ -44,10 +45,18 @@ const READ_ENTRIES = 2_000;
 export async function cutIteration(drive: Drive, evidence: string): Promise<CutIteration | null> {
   const { store } = drive.ctx;
   const [row] = await store.iterations(drive.run.run_id, 1);
-  if (row === undefined || row.finished || row.ended_at !== null) return null;
+  // One with an end checkpoint was ended by an earlier stop.
+  if (row === undefined || row.finished || row.checkpoint_end !== null) return null;
   const page = await store.journal(drive.run.run_id, { iteration: row.number, limit: READ_ENTRIES });
   await settleByJournal(drive, page.entries);
   const calls = callsOf(page.entries);
+  const start = row.checkpoint_start === null ? null : await store.checkpoint(drive.run.run_id, row.checkpoint_start);
+  const from = start === null || start.tree === null ? null : { id: start.id, tree: start.tree, index_tree: start.index_tree };
+  if (row.ended_at !== null) {
+    // Its driver had recorded it as cut off before it died; whose files the turn changed is still to be told.
+    const known = (await store.acts(drive.run.run_id, READ_ACTS)).filter((act) => act.at >= row.started_at);
+    return { from, calls, commits: commitsOf(known) };
+  }
   const acts = await actsOf(drive, row, calls);
   const at = now();
   await drive.apply({
@@ -59,8 +68,6 @@ export async function cutIteration(drive: Drive, evidence: string): Promise<CutI
       { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: "interrupted", evidence } },
     ],
   });
-  const start = row.checkpoint_start === null ? null : await store.checkpoint(drive.run.run_id, row.checkpoint_start);
-  const from = start === null || start.tree === null ? null : { id: start.id, tree: start.tree, index_tree: start.index_tree };
   return { from, calls, commits: commitsOf(acts) };
 }
 

@@ -67,6 +67,7 @@ async function begin(drive: Drive, step: StepRecord, attempt: Attempt, mark: str
     output_tokens: 0,
     cost_usd: null,
     summary: null,
+    revision: null,
   };
   const instructions = await store.instructions(drive.run.run_id, "undelivered");
   const results = await store.lastVerify(drive.run.run_id);

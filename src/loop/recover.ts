@@ -26,10 +26,11 @@ export async function recoverRun(
   try {
     await drive.apply({ bump_revision: false, events: [{ type: "driver_lost", at: now(), data: { evidence } }] });
     drive.workspace = await discoverOrNull(ctx, run);
-    const asked = run.stop_request?.mode === "now";
-    const stop = asked
-      ? loopStop("cancelled", run.stop_request?.why ?? "the owner called run_stop", { source: "owner" })
-      : loopStop("interrupted", evidence, { source: "recovery" });
+    const asked = drive.run.stop_request;
+    const stop =
+      asked === null
+        ? loopStop("interrupted", evidence, { source: "recovery" })
+        : loopStop("cancelled", `${asked.why ?? "the owner called run_stop"}; ${evidence}`, { source: "owner" });
     const step = drive.steps.find((candidate) => candidate.state === "running") ?? null;
     const cut = await cutIteration(drive, evidence);
     await stopRun(drive, { stop, ceiling: null, step, attempt: null, cut });

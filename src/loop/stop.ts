@@ -2,7 +2,7 @@ import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned, type OwnedState } from "../resume/ownership.ts";
-import { now } from "../run/clock.ts";
+import { msOf, now } from "../run/clock.ts";
 import { LeaseLostError, LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
@@ -15,6 +15,8 @@ import { autoResumeAt } from "./scheduled.ts";
 import { copyLeftSession, copySession } from "./session-copy.ts";
 import { unreachableAfter } from "./stages.ts";
 import { callsSeen, openCalls } from "./turn-seen.ts";
+
+const WRITE_TRIES = 10;
 
 export interface StopInput {
   readonly stop: ClassifiedStop;
@@ -144,7 +146,21 @@ function failedRecord(
   };
 }
 
+/** Tried again when the owner wrote in between: a stop or a grant that came meanwhile must be seen, not written over. */
 async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    drive.run = (await drive.ctx.store.run(drive.run.run_id, drive.run.owner)) ?? drive.run;
+    try {
+      await writeStopOf(drive, input, saved);
+      return;
+    } catch (error) {
+      const moved = error instanceof LoopkeeperError && error.code === "revision_conflict";
+      if (!moved || tries >= WRITE_TRIES) throw error;
+    }
+  }
+}
+
+async function writeStopOf(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
   const at = now();
   const reason = saved.storage === null ? input.stop.reason : "storage";
   const next = transition(drive.run.state, drive.run.stop_reason, { type: "stop", reason });
@@ -168,6 +184,9 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
     open_tool_calls: openCallTitles(input),
     gaps: [...saved.gaps, ...drive.gaps.values()],
   };
+  const nowMs = msOf(await drive.ctx.store.clock());
+  // Whoever asked for a stop, even one that something else forestalled, does not want it to go on by itself.
+  const until = drive.run.stop_request === null ? autoResumeAt(drive.run, record, nowMs) : null;
   const stepState = reason === "failed" ? "failed" : "stopped";
   const running = drive.steps.filter((step) => step.state === "running");
   const after = drive.steps.map((step) =>
@@ -175,6 +194,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
   ) satisfies StepRecord[];
   const unreachable = reason === "failed" ? unreachableAfter(after) : [];
   await drive.apply({
+    expected_revision: drive.run.revision,
     bump_revision: true,
     run: {
       state: next.state,
@@ -182,7 +202,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
       stop: record,
       stop_request: null,
       stopped_at: at,
-      waiting_until: autoResumeAt(drive.run, record),
+      waiting_until: until,
     },
     steps: [
       ...running.map((step) => ({ step: step.step, state: stepState }) as const),
@@ -203,6 +223,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
           checkpoint: saved.record?.id ?? null,
         },
       },
+      ...(until === null ? [] : [{ type: "run_scheduled", at, data: { until, by: "auto_resume" } } as const]),
     ],
     tree_hold: null,
   });

@@ -1,4 +1,4 @@
-import { epochMs, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
+import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { isLive, isOfHost } from "../run/run.ts";
 import type { LeaseRecord } from "../store/store.ts";
@@ -6,7 +6,7 @@ import type { LoopContext } from "./context.ts";
 import type { Drive } from "./drive.ts";
 import { driveRun } from "./loop.ts";
 import { recoverRun } from "./recover.ts";
-import { resumeScheduled } from "./scheduled.ts";
+import { resumeDue } from "./scheduled.ts";
 
 const POLL_MS = 200;
 const BEAT_MS = 2_000;
@@ -146,7 +146,8 @@ class Worker {
 
   /** Runs without a driver: orphans are recovered, and what waits for a time is continued when it has come. */
   async #attend(): Promise<void> {
-    for (const run of await this.#ctx.store.liveRuns()) {
+    const runs = await this.#ctx.store.liveRuns();
+    for (const run of runs) {
       if (this.#driving.has(run.run_id)) continue;
       if (run.state === "running" || run.state === "stopping") {
         const taken = await this.#ctx.store.leaseIdle(run.run_id, this.#ctx.worker_id, this.#ctx.identity);
@@ -155,9 +156,11 @@ class Worker {
             recoverRun(this.#ctx, { run, fence: taken.fence }, "its driver let go of it without recording a stop"),
           );
       }
-      const due = run.waiting_until !== null && msOf(run.waiting_until) <= epochMs();
-      if (run.state === "stopped" && due && isOfHost(run, this.#ctx.identity.host)) await resumeScheduled(this.#ctx, run);
     }
+    await resumeDue(
+      this.#ctx,
+      runs.filter((run) => isOfHost(run, this.#ctx.identity.host)),
+    );
   }
 
   async #deadBecause(lease: LeaseRecord): Promise<string | null> {

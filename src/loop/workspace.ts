@@ -14,17 +14,18 @@ import type { Resumed } from "./resumed.ts";
 
 /**
  * Makes sure that the run's working tree is there: a worktree is added at the first start and rebuilt from the last
- * checkpoint when its folder or its registration is gone. Setup commands run once each time it was made.
+ * checkpoint when its folder or its registration is gone. Setup commands run once each time it was made. A process that dies
+ * on the way leaves the making begun in the record, and the next one finishes it.
  */
 export async function prepareWorkspace(drive: Drive, resumed: Resumed | null): Promise<void> {
   const { run } = drive;
   try {
-    const made = run.workspace_kind === "worktree" && (await ensureWorktree(drive, resumed));
+    const made = run.workspace_kind === "worktree" ? await ensureWorktree(drive, resumed) : null;
     drive.workspace = await drive.ctx.checkpoints.discover(run.workspace_path);
     if (drive.workspace.top !== run.workspace_path)
       throw new LoopkeeperError("repository_problem", `${run.workspace_path} is no working tree any more.`);
     await reviveBranch(drive);
-    if (made) await furnish(drive);
+    if (made !== null && (!made.bare || (await furnish(drive)))) await record(drive, "workspace_ready", made.from);
   } catch (error) {
     if (error instanceof StopRun) throw error;
     if (!(error instanceof LoopkeeperError)) throw error;
@@ -35,19 +36,28 @@ export async function prepareWorkspace(drive: Drive, resumed: Resumed | null): P
   }
 }
 
-/** True when the worktree had to be made, so that it lacks what setup commands put there. */
-async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<boolean> {
+/** A worktree that had to be made. `bare`: it lacks what setup commands put there. */
+interface Made {
+  readonly bare: boolean;
+  readonly from: string | null;
+}
+
+/** Null when it was there, whole. */
+async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Made | null> {
   const { checkpoints } = drive.ctx;
   const { run } = drive;
-  if ((await checkpoints.worktreeState(run.workspace_path, run.repo_common_dir)) === "present") return false;
+  const state = await checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
+  const begun = await begunBefore(drive);
+  if (state === "present") return begun ? { bare: true, from: null } : null;
   const repo = await checkpoints.discover(run.repo_path);
   const last = await lastCheckpoint(drive);
   await mkdir(dirname(run.workspace_path), { recursive: true, mode: 0o700 });
+  await record(drive, "workspace_begun", last?.id ?? null);
   if (last === null) {
     if (run.base_commit === null || run.branch === null) throw new Error("a worktree run without base or branch");
-    await checkpoints.addWorktree(repo, { path: run.workspace_path, branch: run.branch, base: run.base_commit });
-    await recordReady(drive, null, []);
-    return true;
+    const again = begun && state !== "occupied";
+    await checkpoints.addWorktree(repo, { path: run.workspace_path, branch: run.branch, base: run.base_commit, again });
+    return { bare: true, from: null };
   }
   if (!(await checkpoints.isPresent(repo, last.commit))) {
     throw new LoopkeeperError(
@@ -62,8 +72,14 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<bo
   });
   drive.told.push(...rebuilt.told);
   const safeties = rebuilt.how === "linked" ? [] : await fill(drive, resumed, last, rebuilt.how === "registered");
-  await recordReady(drive, last.id, safeties);
-  return rebuilt.how === "made";
+  if (safeties.length > 0) await drive.apply({ bump_revision: false, checkpoints: safeties });
+  return { bare: rebuilt.how === "made", from: last.id };
+}
+
+/** True when the record says that the worktree's making was begun, and not that it was finished. */
+async function begunBefore(drive: Drive): Promise<boolean> {
+  const events = await drive.ctx.store.events(drive.run.run_id, { limit: 200 });
+  return events.findLast((event) => event.type.startsWith("workspace_"))?.type === "workspace_begun";
 }
 
 /** Puts the checkpoint's state in place; files of a folder that was only unregistered stay, unless the caller wants them restored. */
@@ -96,21 +112,12 @@ async function restoreEntry(drive: Drive): Promise<Captured | null> {
   const entry = await drive.ctx.store.checkpoint(drive.run.run_id, waiting.entry_checkpoint);
   if (entry === null) return null;
   const restore = await planRunRestore(drive.ctx, drive.run, entry, []);
-  return (await applyRunRestore(drive.ctx, drive.run, restore)).safety;
+  return (await applyRunRestore(drive.ctx, drive.run, restore, { fence: drive.fence })).safety;
 }
 
-async function recordReady(drive: Drive, from: string | null, safeties: readonly CheckpointRecord[]): Promise<void> {
-  await drive.apply({
-    bump_revision: false,
-    checkpoints: safeties,
-    events: [
-      {
-        type: "workspace_ready",
-        at: now(),
-        data: { path: drive.run.workspace_path, rebuilt: from !== null, from_checkpoint: from },
-      },
-    ],
-  });
+async function record(drive: Drive, type: "workspace_begun" | "workspace_ready", from: string | null): Promise<void> {
+  const data = { path: drive.run.workspace_path, rebuilt: from !== null, from_checkpoint: from };
+  await drive.apply({ bump_revision: false, events: [{ type, at: now(), data }] });
 }
 
 /** HEAD of the working tree may name a branch that somebody deleted: it is made again where the run left it. */
@@ -136,8 +143,8 @@ function usable(checkpoint: CheckpointRecord): checkpoint is CheckpointRecord & 
   return checkpoint.state === "present" && checkpoint.commit !== null && checkpoint.kind !== "reset";
 }
 
-/** Copies the ignored files that the owner named, lays a predecessor's edits on top, and runs the setup commands. */
-async function furnish(drive: Drive): Promise<void> {
+/** Copies the ignored files that the owner named, lays a base run's edits on top, runs the setup commands. False: broken off. */
+async function furnish(drive: Drive): Promise<boolean> {
   if (drive.run.iteration === 0) await layBaseRun(drive);
   for (const path of drive.run.settings.copy_ignored) await copyNamed(drive, path);
   for (const command of drive.run.settings.setup) {
@@ -149,7 +156,7 @@ async function furnish(drive: Drive): Promise<void> {
       iteration: drive.run.iteration,
       at: now(),
     });
-    if (drive.signal.aborted) return;
+    if (drive.signal.aborted) return false;
     if (result.exit_code !== 0) {
       throw new StopRun(
         loopStop(
@@ -159,6 +166,7 @@ async function furnish(drive: Drive): Promise<void> {
       );
     }
   }
+  return true;
 }
 
 /** `base: "run:<id>"`: the uncommitted edits of that run's stop checkpoint, on top of the commit they were made on. */

@@ -30,6 +30,7 @@ export function reopenChange(
   const next = transition(run.state, run.stop_reason, { type: "resume" });
   if (next === null) return null;
   const reopened = reopenedSteps(run, steps);
+  const waiting = attempts.filter((attempt) => attempt.ended_at === null);
   const opened = reopened.filter((step) => step.attempt > 0).map((step) => newAttempt(step, attempts, run, input));
   const event: NewRunEvent = {
     type: "run_resumed",
@@ -61,6 +62,8 @@ export function reopenChange(
       ...(input.verify === null ? {} : { verify: input.verify }),
     })),
     open_attempts: opened,
+    // Opened by an earlier resume and never begun: the new call decides anew from where and with what.
+    attempts: waiting.map(({ step, attempt }) => ({ step, attempt, ended_at: input.at, ended_by: run.stop_reason })),
     ...(input.add_iterations > 0 ? { grants: [{ iterations: input.add_iterations, at: input.at }] } : {}),
     new_instructions: input.instructions,
     events: [
@@ -81,12 +84,25 @@ export function reopenChange(
   };
 }
 
-/** What the stop ended, and after a failed run the failed and unreachable steps. */
+/**
+ * What the stop ended, and after a failed run the failed and unreachable steps. A pending step that has had attempts was
+ * reopened by a resume whose run stopped again before it came to the step.
+ */
 function reopenedSteps(run: RunRecord, steps: readonly StepRecord[]): readonly StepRecord[] {
   const failed = run.stop_reason === "failed";
   return steps.filter(
-    (step) => step.state === "stopped" || (failed && (step.state === "failed" || step.state === "unreachable")),
+    (step) =>
+      step.state === "stopped" ||
+      (step.state === "pending" && step.attempt > 0) ||
+      (failed && (step.state === "failed" || step.state === "unreachable")),
   );
+}
+
+/** The engine session that a step goes on in: that of its last attempt; one that was to begin afresh has none to go on in. */
+export function sessionToContinue(step: string | undefined, attempts: readonly AttemptRecord[]): string | null {
+  const own = attempts.filter((attempt) => attempt.step === step);
+  const fresh = own.findLastIndex((attempt) => attempt.started_from !== "stop");
+  return own.slice(Math.max(0, fresh)).findLast((attempt) => attempt.engine_session !== null)?.engine_session ?? null;
 }
 
 /** The step that goes on first: one that is reopened, else the next that was never begun; null when there is none. */
@@ -97,7 +113,6 @@ export function stepToContinue(run: RunRecord, steps: readonly StepRecord[]): St
 
 function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: RunRecord, input: Reopening): AttemptRecord {
   const last = attempts.findLast((attempt) => attempt.step === step.step);
-  const withSession = attempts.findLast((attempt) => attempt.step === step.step && attempt.engine_session !== null);
   return {
     step: step.step,
     attempt: step.attempt + 1,
@@ -107,7 +122,7 @@ function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: R
     ended_by: null,
     opened_at_iteration: run.iteration,
     entry_checkpoint: last?.entry_checkpoint ?? null,
-    engine_session: input.from === "stop" ? (withSession?.engine_session ?? null) : null,
+    engine_session: input.from === "stop" ? sessionToContinue(step.step, attempts) : null,
     context: "pending",
     why_handoff: null,
     note: null,

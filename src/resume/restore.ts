@@ -183,7 +183,7 @@ export async function applyRunRestore(
   deps: Deps,
   run: RunRecord,
   restore: RunRestore,
-  lease: { readonly fence: number } | null = null,
+  lease: { readonly fence?: number },
 ): Promise<RestoreResult> {
   const going = new Set([...restore.plan.restore, ...restore.plan.remove]);
   const files = restore.paths.filter((owned) => going.has(owned.path));
@@ -200,7 +200,7 @@ export async function applyRunRestore(
       await deps.store.apply({
         run_id: run.run_id,
         at: now(),
-        ...(lease === null ? {} : lease),
+        ...lease,
         bump_revision: false,
         checkpoints: [safetyRecord(run, safety, now())],
       });

@@ -7,6 +7,7 @@
 export const RUN_EVENT_TYPES = [
   "run_created",
   "run_claimed",
+  "workspace_begun",
   "workspace_ready",
   "attempt_opened",
   "engine_started",

@@ -253,6 +253,8 @@ export interface IterationRecord {
   readonly output_tokens: number;
   readonly cost_usd: number | null;
   readonly summary: string | null;
+  /** The run's revision that its end made, set by the store; null while it is open, when it was cut off, and in old records. */
+  readonly revision: number | null;
 }
 
 export const CHECKPOINT_KINDS = ["entry", "iteration", "stop", "reset", "redo"] as const;

@@ -28,24 +28,26 @@ import type { NewRun, RunChange } from "./store.ts";
 import { holdTree } from "./tree-hold.ts";
 
 export async function createRun(backend: Backend, created: NewRun): Promise<RunRecord> {
+  await backend.write((trx) => storeNewRun(trx, created));
+  return created.run;
+}
+
+async function storeNewRun(trx: Trx, created: NewRun): Promise<void> {
   const { run } = created;
-  await backend.write(async (trx) => {
-    // The place comes last for every other writer; a new run is seen by none, so its row can be completed afterwards.
-    const row = runRow(run, 0);
-    await insertNewRun(trx, run, row);
-    await insertSteps(trx, run.run_id, created.steps);
-    await insertAttempts(trx, run.run_id, created.attempts);
-    await insertInstructions(trx, run.run_id, created.instructions);
-    await insertEvents(trx, run.run_id, 0, created.events);
-    if (created.request !== null) await insertRequest(trx, created.request);
-    await holdTree(trx, run.run_id, created.tree_hold);
-    await recount(trx, null, countKey(row));
-    const position = await nextPosition(trx);
-    await trx.updateTable("runs").set({ position }).where("run_id", "=", run.run_id).execute();
-    await recordMove(trx, run.run_id, 0, position);
-    await trx.updateTable("run_heads").set({ event_seq: created.events.length }).where("run_id", "=", run.run_id).execute();
-  });
-  return run;
+  // The place comes last for every other writer; a new run is seen by none, so its row can be completed afterwards.
+  const row = runRow(run, 0);
+  await insertNewRun(trx, run, row);
+  await insertSteps(trx, run.run_id, created.steps);
+  await insertAttempts(trx, run.run_id, created.attempts);
+  await insertInstructions(trx, run.run_id, created.instructions);
+  await insertEvents(trx, run.run_id, 0, created.events);
+  if (created.request !== null) await insertRequest(trx, created.request);
+  await holdTree(trx, run.run_id, created.tree_hold);
+  await recount(trx, null, countKey(row));
+  const position = await nextPosition(trx);
+  await trx.updateTable("runs").set({ position }).where("run_id", "=", run.run_id).execute();
+  await recordMove(trx, run.run_id, 0, position);
+  await trx.updateTable("run_heads").set({ event_seq: created.events.length }).where("run_id", "=", run.run_id).execute();
 }
 
 async function insertNewRun(trx: Trx, run: RunRecord, row: ReturnType<typeof runRow>): Promise<void> {
@@ -66,11 +68,12 @@ export async function applyChange(backend: Backend, change: RunChange): Promise<
     const stored = await lockRun(backend, trx, change.run_id);
     const before = toRun(stored);
     guard(before, change);
-    await storeRows(trx, change, stored.event_seq, stored.journal_n, chunks);
-    if (change.tree_hold !== undefined) await holdTree(trx, change.run_id, change.tree_hold);
     const after = changedRun(before, change);
+    await storeRows(trx, change, { ...stored, revision: after.revision }, chunks);
+    if (change.tree_hold !== undefined) await holdTree(trx, change.run_id, change.tree_hold);
     await storeHead(trx, change, stored, chunks);
     await storeRun(trx, change, before, after, stored);
+    if (change.new_run !== undefined) await storeNewRun(trx, change.new_run);
     return after;
   });
 }
@@ -94,21 +97,26 @@ function guard(before: RunRecord, change: RunChange): void {
   }
 }
 
-async function storeRows(trx: Trx, change: RunChange, seq: number, n: number, chunks: readonly NewChunk[]): Promise<void> {
+async function storeRows(
+  trx: Trx,
+  change: RunChange,
+  at: { readonly event_seq: number; readonly journal_n: number; readonly revision: number },
+  chunks: readonly NewChunk[],
+): Promise<void> {
   const { run_id } = change;
   if (change.request !== undefined) await insertRequest(trx, change.request);
   await updateSteps(trx, run_id, change.steps ?? []);
   await insertAttempts(trx, run_id, change.open_attempts ?? []);
   await updateAttempts(trx, run_id, change.attempts ?? []);
-  await putIterations(trx, run_id, change.iterations ?? []);
+  await putIterations(trx, run_id, change.iterations ?? [], at.revision);
   await insertActs(trx, run_id, change.acts ?? []);
   await insertGrants(trx, run_id, change.grants ?? []);
   await putCheckpoints(trx, run_id, change.checkpoints ?? []);
   await putVerify(trx, run_id, change.verify ?? []);
   await insertInstructions(trx, run_id, change.new_instructions ?? []);
   if (change.delivered !== undefined) await markDelivered(trx, run_id, change.delivered, change.at);
-  await insertEvents(trx, run_id, seq, change.events ?? []);
-  await insertChunks(trx, run_id, n, chunks);
+  await insertEvents(trx, run_id, at.event_seq, change.events ?? []);
+  await insertChunks(trx, run_id, at.journal_n, chunks);
 }
 
 function changedRun(before: RunRecord, change: RunChange): RunRecord {

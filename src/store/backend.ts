@@ -21,7 +21,7 @@ export interface Backend {
   /** Names of the tables that exist. */
   tableNames(db: Db): Promise<readonly string[]>;
   /** The store's clock as ISO text, for schedules: this host's, or the database's for several hosts. */
-  clock(trx: Trx): Promise<string>;
+  clock(db: Db): Promise<string>;
   /** Appends one chunk and moves the head if the fence is the run's: one commit. False when it is not. */
   appendChunk(runId: string, fence: number, chunk: NewChunk): Promise<boolean>;
   /** The caller-facing error of whatever a query threw; never with a driver's own text in its message. */

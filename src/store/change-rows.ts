@@ -65,9 +65,15 @@ export async function updateAttempts(trx: Trx, runId: string, patches: NonNullab
   }
 }
 
-export async function putIterations(trx: Trx, runId: string, iterations: readonly IterationRecord[]): Promise<void> {
+/** `revision` is the one that this change makes; it becomes that of the iterations which end with it. */
+export async function putIterations(
+  trx: Trx,
+  runId: string,
+  iterations: readonly IterationRecord[],
+  revision: number,
+): Promise<void> {
   for (const iteration of iterations) {
-    const row = iterationRow(runId, iteration);
+    const row = iterationRow(runId, { ...iteration, revision: iteration.finished ? revision : null });
     await trx
       .insertInto("iterations")
       .values(row)

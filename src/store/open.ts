@@ -72,6 +72,7 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     kind: backend.kind,
     close: () => call(backend.close()),
     secret: () => call(storeSecret(backend)),
+    clock: () => call(backend.clock(backend.db)),
 
     createRun: (run) => call(createRun(backend, redactedWrite(run))),
     apply: (change) => call(applyChange(backend, redactedWrite(change))),

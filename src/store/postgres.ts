@@ -44,9 +44,9 @@ export async function openPostgres(url: string, onError: (error: unknown) => voi
         select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(on);
       return rows.map((row) => row.name);
     },
-    clock: async (trx) => {
+    clock: async (on) => {
       const { rows } = await sql<{ at: string }>`
-        select to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at`.execute(trx);
+        select to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at`.execute(on);
       return rows[0]?.at ?? "";
     },
     appendChunk: (runId, fence, chunk) => appendChunk(pool, runId, fence, chunk),

@@ -106,6 +106,7 @@ export const iterationSchema = z.object({
   output_tokens: z.number(),
   cost_usd: z.number().nullable(),
   summary: textOrNull,
+  revision: z.number().nullable(),
 }) satisfies z.ZodType<IterationRecord>;
 
 export function iterationRow(run_id: string, iteration: IterationRecord): IterationsTable {

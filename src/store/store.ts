@@ -103,6 +103,8 @@ export interface RunChange {
   readonly events?: readonly NewRunEvent[];
   readonly journal?: readonly NewJournalEntry[];
   readonly request?: RequestRecord;
+  /** A run that this change starts, e.g. the new one after a reset. */
+  readonly new_run?: NewRun;
   /** Hold (real path) or release (null) the working tree. */
   readonly tree_hold?: string | null;
 }
@@ -218,6 +220,8 @@ export interface Store {
 
   /** A stable random secret of this store, for confirm tokens (32 bytes). */
   secret(): Promise<Uint8Array>;
+  /** Now by the store's clock, ISO 8601 UTC: the one by which all hosts judge what waits for a time. */
+  clock(): Promise<string>;
 
   createRun(run: NewRun): Promise<RunRecord>;
   /** Applies one change and answers the run as it is then. Takes the ids of its rows from the change alone. */

@@ -7,7 +7,7 @@ import { loadOwned } from "../resume/ownership.ts";
 import { planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { newCheckpointId, newToken } from "../run/id.ts";
+import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import { type ConfirmPayload, isExpired, mintToken, readToken } from "./confirm-token.ts";
 import type { ToolContext } from "./context.ts";
@@ -143,29 +143,6 @@ async function movedSince(ctx: ToolContext, restore: RunRestore, payload: Confir
     return [...new Set([...files, ...staged].map((change) => change.path))].filter((path) => !restless.has(path));
   } catch {
     return null;
-  }
-}
-
-/** Holds the run and its tree while `work` changes them: no other call and no driver has a hand in it. */
-export async function holding<T>(
-  ctx: ToolContext,
-  run: RunRecord,
-  then: string,
-  work: (lease: { readonly fence: number }) => Promise<T>,
-): Promise<T> {
-  const holder = await ctx.store.holderOf(run.workspace_path);
-  if (holder !== null && holder.run_id !== run.run_id)
-    throw new LoopkeeperError(
-      "already_running",
-      `run ${holder.run_id} works in ${run.workspace_path} now. Wait for it with run_wait, then ${then}.`,
-    );
-  const lease = await ctx.store.leaseIdle(run.run_id, `door-${newToken().slice(0, 8)}`, await ctx.engines.processIdentity());
-  if (lease === null)
-    throw new LoopkeeperError("already_running", `another call is changing run ${run.run_id} now. Look at run_status.`);
-  try {
-    return await work(lease);
-  } finally {
-    await ctx.store.releaseLease(run.run_id, lease.fence);
   }
 }
 

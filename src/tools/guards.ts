@@ -19,3 +19,20 @@ export function checkRevision(run: RunRecord, expected: number | undefined): voi
     `run ${run.run_id} is at revision ${run.revision}, not ${expected}: it moved since you looked. Look at run_status, then call again with expected_revision ${run.revision} if you still want it.`,
   );
 }
+
+const TRIES = 6;
+
+/**
+ * Looks and changes again when the run moved in between: a live run moves by itself, and only a caller who named a revision
+ * wants to hear of it.
+ */
+export async function onceSettled<T>(expected: number | undefined, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const moved = error instanceof LoopkeeperError && error.code === "revision_conflict" && expected === undefined;
+      if (!moved || tries >= TRIES) throw error;
+    }
+  }
+}

@@ -1,15 +1,18 @@
 import { join } from "node:path";
 import { now } from "../run/clock.ts";
+import { shortId } from "../run/id.ts";
 import { freshRun, type RunRecord } from "../run/run.ts";
+import type { NewRun } from "../store/store.ts";
 import type { ToolContext } from "./context.ts";
 
-/** Starts a new run with the settings of one that was reset to its start, without a note: it is to begin as if nothing had been. */
-export async function restartRun(ctx: ToolContext, from: RunRecord, runId: string, short: string): Promise<void> {
+/** A new run with the settings of one that is reset to its start, without a note: it is to begin as if nothing had been. */
+export async function restartedRun(ctx: ToolContext, from: RunRecord, runId: string): Promise<NewRun> {
   const at = now();
+  const short = shortId(runId);
   const worktree = from.workspace_kind === "worktree";
   const steps = await ctx.store.steps(from.run_id);
   const path = worktree ? join(ctx.settings.workspaces, short) : from.workspace_path;
-  await ctx.store.createRun({
+  return {
     run: {
       ...from,
       run_id: runId,
@@ -31,6 +34,5 @@ export async function restartRun(ctx: ToolContext, from: RunRecord, runId: strin
     instructions: [],
     request: null,
     tree_hold: path,
-  });
-  await ctx.wakeWorker();
+  };
 }

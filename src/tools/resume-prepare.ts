@@ -4,7 +4,7 @@ import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
-import { stepToContinue } from "../resume/reopen.ts";
+import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
@@ -32,7 +32,7 @@ export interface Prepared {
   readonly restore: RunRestore | null;
   /** New paths of the run when its repository is found elsewhere. */
   readonly place: { readonly repo_path: string; readonly repo_common_dir: string; readonly workspace_path: string } | null;
-  apply(): Promise<RestoreResult>;
+  apply(lease: { readonly fence?: number }): Promise<RestoreResult>;
 }
 
 export async function prepareResume(
@@ -52,8 +52,7 @@ export async function prepareResume(
   const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
   const [acts, iterations] = await Promise.all([ctx.store.acts(run.run_id, 50), ctx.store.iterations(run.run_id, 1)]);
   const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false };
-  const session =
-    attempts.findLast((attempt) => attempt.step === step?.step && attempt.engine_session !== null)?.engine_session ?? null;
+  const session = sessionToContinue(step?.step, attempts);
   return {
     attempts,
     step: step?.step ?? null,
@@ -67,10 +66,10 @@ export async function prepareResume(
     remote_answer: drift?.remote_answer ?? null,
     restore,
     place,
-    apply: async () => {
+    apply: async (lease) => {
       if (restore === null) throw new Error("there is no restore to apply");
       const gone = await removeLocks(ctx, restore.repo, run, locks);
-      const result = await applyRunRestore(ctx, run, restore);
+      const result = await applyRunRestore(ctx, run, restore, lease);
       return { ...result, removed: [...result.removed, ...gone] };
     },
   };

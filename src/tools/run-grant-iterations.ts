@@ -10,7 +10,7 @@ import { isLive, type RunRecord } from "../run/run.ts";
 import type { RunChange } from "../store/store.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
-import { checkRevision, refuseIf } from "./guards.ts";
+import { checkRevision, onceSettled, refuseIf } from "./guards.ts";
 import { passDrift } from "./lock-gate.ts";
 import { common, findRun, gateFacts } from "./present.ts";
 import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
@@ -50,21 +50,14 @@ export const runGrantIterations = defineTool({
     ),
 });
 
-async function grant(args: z.output<typeof input>, call: Call): Promise<z.output<typeof output>> {
+function grant(args: z.output<typeof input>, call: Call): Promise<z.output<typeof output>> {
   const { ctx } = call;
-  for (let tries = 0; ; tries += 1) {
+  return onceSettled(args.expected_revision, async () => {
     const run = await findRun(ctx, args.run_id);
     refuseIf(refusalOf("grant", run));
     checkRevision(run, args.expected_revision);
-    try {
-      return await grantOnce(args, call, await gateFacts(ctx, run));
-    } catch (error) {
-      // A live run moves by itself; only a caller who named a revision wants to hear of it.
-      const moved =
-        error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined;
-      if (!moved || tries >= 5) throw error;
-    }
-  }
+    return grantOnce(args, call, await gateFacts(ctx, run));
+  });
 }
 
 async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFacts): Promise<z.output<typeof output>> {

@@ -5,14 +5,13 @@ import { refusalOf } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { canonicalJson, newRunId, shortId } from "../run/id.ts";
+import { canonicalJson, newRunId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import {
   asides,
   captureAfter,
   confirmRestore,
   confirmTokenArgument,
-  holding,
   overwriteArgument,
   type Previewed,
   previewLines,
@@ -27,8 +26,9 @@ import {
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
+import { holding } from "./hold-run.ts";
 import { common, findRun } from "./present.ts";
-import { restartRun } from "./restart-run.ts";
+import { restartedRun } from "./restart-run.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
 
@@ -125,7 +125,7 @@ async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Pre
 /** Takes the files back, then records all of it in one transaction. */
 async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: Wish): Promise<Answer> {
   const { ctx, request } = call;
-  return holding(ctx, run, "reset", async (lease) => {
+  return holding(ctx, run, async (lease) => {
     const at = now();
     const result = await applyRunRestore(ctx, run, restore, lease);
     const after = await captureAfter(ctx, run, restore, "reset");
@@ -164,9 +164,11 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
           },
         },
       ],
+      tree_hold: null,
+      ...(restarted === null ? {} : { new_run: await restartedRun(ctx, run, restarted) }),
       ...(request === null ? {} : { request: request.record(run.run_id, own) }),
     });
-    if (restarted !== null) await restartRun(ctx, changed, restarted, shortId(restarted));
+    if (restarted !== null) await ctx.wakeWorker();
     const anew = restarted === null ? "" : ` It was started anew as ${restarted}.`;
     const summary = `Run ${run.run_id} was reset: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${asides(result)}${anew}`;
     return { ...(await common(ctx, changed, { summary })), ...own };

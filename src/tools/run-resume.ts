@@ -1,64 +1,21 @@
 import { z } from "zod";
 import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "../resume/gate.ts";
-import { permissionAnswerText } from "../resume/permission-answer.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
-import { reopenChange } from "../resume/reopen.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { newToken } from "../run/id.ts";
-import {
-  type AttemptRecord,
-  budgetSchema,
-  type InstructionRecord,
-  isLive,
-  type RunRecord,
-  type RunSettings,
-} from "../run/run.ts";
+import { type AttemptRecord, isLive, type RunRecord } from "../run/run.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
 import { common, cutText, findRun, gateFacts } from "./present.ts";
+import { type ResumeArgs, resumeInput } from "./resume-arguments.ts";
 import { type Prepared, prepareResume } from "./resume-prepare.ts";
-import { commonOrDryShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
-import { autoResumeArgument } from "./start-arguments.ts";
+import { instructionsOf, reopen, settingsWith } from "./resume-reopen.ts";
+import { commonOrDryShape } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
 const ENGINE_WAIT_MS = 20_000;
 const POLL_MS = 200;
-
-const input = z.strictObject({
-  run_id: runIdArgument,
-  instructions: z.string().min(1).max(100_000).optional().describe("Your orders, or the answer to its question."),
-  updates: z
-    .string()
-    .min(1)
-    .max(100_000)
-    .optional()
-    .describe("Facts such as ticket text; given to the agent as data, not as orders."),
-  permission: z
-    .enum(["allow_once", "allow_for_run", "deny"])
-    .optional()
-    .describe("The answer to a permission question; covers exactly the command shown."),
-  add_iterations: iterationsArgument.optional().describe("Iterations added to the ceiling (not a new total)."),
-  from: z
-    .enum(["stop", "entry"])
-    .optional()
-    .describe("stop: go on where it stopped. entry: take the step's files back to its start first (default after failed)."),
-  on_drift: z
-    .enum(["keep", "restore", "refuse"])
-    .optional()
-    .describe("What to do when others changed the tree since: keep (default), restore the run's files, or refuse."),
-  at: z.enum(["now", "reset"]).optional().describe("After engine_limit: now, or when the usage window resets."),
-  auto_resume: autoResumeArgument.optional().describe("Continue by itself after these stops, so many times."),
-  verify: z.array(z.string().min(1)).max(50).optional().describe("Replaces the checks of the stopped steps."),
-  model: z.string().min(1).optional().describe("Another model of the same agent; default: the run's."),
-  budget: budgetSchema.optional().describe("New totals over the run's whole life."),
-  repo: z.string().min(1).optional().describe("Where the repository is on this machine, if it moved."),
-  dry_run: z.boolean().optional().describe("Checks everything and changes nothing."),
-  request_id: requestIdArgument,
-  expected_revision: expectedRevisionArgument,
-});
-export type ResumeArgs = z.output<typeof input>;
 
 const restoreSchema = z
   .object({
@@ -104,7 +61,7 @@ export const runResume = defineTool({
   effect: "write",
   idempotent: false,
   openWorld: true,
-  input,
+  input: resumeInput,
   output,
   handle: (args, call) => resume(args, call),
   render: (answer) =>
@@ -193,34 +150,6 @@ function scheduledFor(args: ResumeArgs, run: RunRecord): string | null {
   return beforeReset(run, epochMs()) ? isoOf(msOf(run.stop.resets_at) + 30_000) : null;
 }
 
-function settingsWith(args: ResumeArgs, run: RunRecord, ctx: ToolContext): RunSettings {
-  const command = run.stop?.question?.command ?? null;
-  const allowed =
-    args.permission === "allow_for_run" && command !== null
-      ? [...run.settings.allowed_commands, command]
-      : run.settings.allowed_commands;
-  return {
-    ...run.settings,
-    config_path: ctx.settings.config_path,
-    host: ctx.settings.host,
-    allowed_commands: allowed,
-    ...(args.budget === undefined ? {} : { budget: args.budget }),
-    ...(args.auto_resume === undefined ? {} : { auto_resume: { ...args.auto_resume, used: 0 } }),
-  };
-}
-
-function instructionsOf(args: ResumeArgs, run: RunRecord, at: string): InstructionRecord[] {
-  const list: InstructionRecord[] = [];
-  const add = (kind: InstructionRecord["kind"], text: string): void => {
-    list.push({ id: newToken(), kind, text, at, delivered_at: null, delivered_iteration: null });
-  };
-  if (args.permission !== undefined)
-    add("permission", permissionAnswerText(args.permission, run.stop?.question?.command ?? run.stop?.question?.text ?? ""));
-  if (args.instructions !== undefined) add("instructions", args.instructions);
-  if (args.updates !== undefined) add("updates", args.updates);
-  return list;
-}
-
 async function schedule(args: ResumeArgs, call: Call, facts: GateFacts, until: string): Promise<Answer> {
   const { ctx, request } = call;
   const { run } = facts;
@@ -238,7 +167,12 @@ async function schedule(args: ResumeArgs, call: Call, facts: GateFacts, until: s
     },
     ...(args.add_iterations === undefined ? {} : { grants: [{ iterations: args.add_iterations, at }] }),
     new_instructions: instructionsOf(args, run, at),
-    events: [{ type: "run_scheduled", at, data: { until, by: "owner" } }],
+    events: [
+      { type: "run_scheduled", at, data: { until, by: "owner" } },
+      ...(args.add_iterations === undefined
+        ? []
+        : [{ type: "iterations_granted", at, data: { iterations: args.add_iterations } } as const]),
+    ],
     ...(request === null ? {} : { request: request.record(run.run_id, own) }),
   });
   await ctx.wakeWorker();
@@ -263,73 +197,6 @@ function wouldResume(run: RunRecord, prepared: Prepared, from: "stop" | "entry")
             },
     },
   };
-}
-
-/** Applies the restore, if one is wanted, and reopens the run in one change. Losing a race is told as `already_running`. */
-async function reopen(
-  args: ResumeArgs,
-  call: Call,
-  facts: GateFacts,
-  prepared: Prepared,
-  from: "stop" | "entry",
-): Promise<{ readonly run: RunRecord; readonly own: Record<string, unknown> }> {
-  const { ctx, request } = call;
-  const { run } = facts;
-  const at = now();
-  const applied = prepared.restore === null ? null : await prepared.apply();
-  const restore =
-    applied === null
-      ? null
-      : {
-          restored: [...applied.restored],
-          removed: [...applied.removed],
-          kept: [...applied.kept],
-          safety_checkpoint: applied.safety.id,
-        };
-  const own = {
-    resumed: {
-      attempt: prepared.attempt,
-      from,
-      context: "pending",
-      why_handoff: null,
-      note: cutText(prepared.note, 2_500),
-      restore,
-    },
-    scheduled_for: null,
-  };
-  const change = reopenChange(
-    { run, steps: facts.steps, attempts: prepared.attempts },
-    {
-      at,
-      from,
-      by: "owner",
-      add_iterations: args.add_iterations ?? 0,
-      instructions: instructionsOf(args, run, at),
-      settings: settingsWith(args, run, ctx),
-      model: args.model ?? run.model,
-      verify: args.verify ?? null,
-      data: {
-        on_drift: args.on_drift ?? "keep",
-        safety_checkpoint: applied?.safety.id ?? null,
-        remote: { answer: prepared.remote_answer },
-      },
-    },
-  );
-  if (change === null) throw new Error(`run ${run.run_id} cannot be reopened from ${run.state}`);
-  try {
-    const resumed = await ctx.store.apply({
-      ...change,
-      ...(prepared.place === null ? {} : { run: { ...change.run, ...prepared.place }, tree_hold: prepared.place.workspace_path }),
-      run_id: run.run_id,
-      at,
-      ...(request === null ? {} : { request: request.record(run.run_id, own) }),
-    });
-    return { run: resumed, own };
-  } catch (error) {
-    if (error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined)
-      refuseIf(refusalOf("resume", await findRun(ctx, run.run_id)));
-    throw error;
-  }
 }
 
 /** Waits until the engine is up, so that the answer can say what context it has; not longer than a client waits. */

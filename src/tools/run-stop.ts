@@ -5,7 +5,7 @@ import type { RunRecord, StopRecord } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import type { RunChange } from "../store/store.ts";
 import { defineTool } from "./define-tool.ts";
-import { checkRevision, refuseIf } from "./guards.ts";
+import { checkRevision, onceSettled, refuseIf } from "./guards.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
@@ -30,13 +30,12 @@ export const runStop = defineTool({
   }),
   output: z.object(commonShape),
   handle: async (args, { ctx, request }) => {
-    const run = await findRun(ctx, args.run_id);
-    checkRevision(run, args.expected_revision);
-    refuseIf(refusalOf("stop", run));
-    const change = stopChange(run, { mode: args.mode ?? "now", why: args.why ?? null });
-    const stopped = await ctx.store.apply({
-      ...change,
-      ...(request === null ? {} : { request: request.record(run.run_id, {}) }),
+    const stopped = await onceSettled(args.expected_revision, async () => {
+      const run = await findRun(ctx, args.run_id);
+      checkRevision(run, args.expected_revision);
+      refuseIf(refusalOf("stop", run));
+      const change = stopChange(run, { mode: args.mode ?? "now", why: args.why ?? null });
+      return ctx.store.apply({ ...change, ...(request === null ? {} : { request: request.record(run.run_id, {}) }) });
     });
     return common(ctx, stopped);
   },
@@ -50,7 +49,9 @@ function stopChange(run: RunRecord, asked: { readonly mode: "now" | "after_itera
   if (run.state === "stopped")
     return { ...base, run: { waiting_until: null }, events: [{ type: "schedule_cancelled", at, data: { why: asked.why } }] };
   const requested = { type: "stop_requested", at, data: { mode: asked.mode, why: asked.why } } as const;
-  if (run.state === "stopping") return { ...base, events: [requested] };
+  const request = { mode: asked.mode, why: asked.why, at };
+  // It is stopping for a reason of its own already; the request keeps it from going on by itself afterwards.
+  if (run.state === "stopping") return { ...base, run: { stop_request: run.stop_request ?? request }, events: [requested] };
   const next = transition(run.state, run.stop_reason, { type: "stop_request", mode: asked.mode });
   if (next === null) throw new Error(`no stop_request in state ${run.state}`);
   if (next.state === "stopped") {
@@ -67,7 +68,7 @@ function stopChange(run: RunRecord, asked: { readonly mode: "now" | "after_itera
       tree_hold: null,
     };
   }
-  return { ...base, run: { state: next.state, stop_request: { mode: asked.mode, why: asked.why, at } }, events: [requested] };
+  return { ...base, run: { state: next.state, stop_request: request }, events: [requested] };
 }
 
 function cancelled(run: RunRecord, at: string, why: string | null): StopRecord {

@@ -10,6 +10,8 @@ import { renderAnswer } from "./text.ts";
 const POLL_MS = 250;
 /** Clients drop a call that is silent for longer; the first sign goes out at once. */
 const PROGRESS_MS = 8_000;
+/** Newest iterations that are looked at: one that ended since is among them. */
+const LOOK_BACK = 20;
 
 export const runWait = defineTool({
   name: "run_wait",
@@ -24,7 +26,9 @@ export const runWait = defineTool({
     until: z
       .enum(["stopped", "iteration", "change"])
       .optional()
-      .describe("stopped (default: stopped or done), iteration (one more has ended), change (any new revision)."),
+      .describe(
+        "stopped (default: stopped or done), iteration (one more has ended since since_revision), change (any new revision).",
+      ),
     since_revision: z.number().int().min(0).optional().describe("The revision you know; default: the present one."),
     timeout_s: z.number().min(0).max(280).optional().describe("Seconds to wait at most, 0 to 280; default 45."),
   }),
@@ -32,7 +36,8 @@ export const runWait = defineTool({
   handle: async (args, { ctx }) => {
     const first = await findRun(ctx, args.run_id);
     const since = args.since_revision ?? first.revision;
-    const reached = (run: RunRecord): boolean => isReached(run, args.until ?? "stopped", since, first);
+    const known = await iterationsKnown(ctx, first, since);
+    const reached = (run: RunRecord): boolean => isReached(run, args.until ?? "stopped", since, known);
     const run = await waitFor(ctx, first, reached, (args.timeout_s ?? 45) * 1000);
     const timedOut = !reached(run);
     return { ...(await common(ctx, run)), timed_out: timedOut };
@@ -43,13 +48,21 @@ export const runWait = defineTool({
     ]),
 });
 
-function isReached(run: RunRecord, until: "stopped" | "iteration" | "change", since: number, first: RunRecord): boolean {
+/** How many iterations had ended for a caller who knows the run as of revision `since`. */
+async function iterationsKnown(ctx: ToolContext, run: RunRecord, since: number): Promise<number> {
+  if (since >= run.revision) return run.iteration;
+  const iterations = await ctx.store.iterations(run.run_id, LOOK_BACK);
+  const later = iterations.filter((iteration) => iteration.finished && (iteration.revision ?? 0) > since);
+  return run.iteration - later.length;
+}
+
+function isReached(run: RunRecord, until: "stopped" | "iteration" | "change", since: number, known: number): boolean {
   const ended = !isLive(run.state) && run.waiting_until === null;
   switch (until) {
     case "stopped":
       return ended;
     case "iteration":
-      return ended || run.iteration > first.iteration;
+      return ended || run.iteration > known;
     case "change":
       return run.revision > since;
   }

@@ -158,7 +158,7 @@ for (const backend of backends) {
       });
       expect(await store.iterations(run.run_id, 5)).toEqual([
         anIteration(2),
-        anIteration(1, { finished: true, summary: "done" }),
+        anIteration(1, { finished: true, summary: "done", revision: 3 }),
       ]);
       expect(await store.checkpoints(run.run_id, 5)).toEqual([aCheckpoint("cp_2"), { ...aCheckpoint("cp_1"), state: "lost" }]);
       expect(await store.lastVerify(run.run_id)).toEqual([aVerify("npm test", 0), aVerify("x".repeat(10_000), 0)]);

@@ -143,6 +143,7 @@ export function anIteration(ordinal: number, fields: Partial<IterationRecord> = 
     output_tokens: 0,
     cost_usd: null,
     summary: null,
+    revision: null,
     ...fields,
   };
 }
