@@ -66,13 +66,17 @@ export async function planRunRestore(
     );
   }
   const owned = await loadOwned(deps.store, run.run_id);
+  const ownTree = run.workspace_kind === "worktree" && overwrite === "all";
   const timeline = timelineOf(await deps.store.checkpoints(run.run_id, ALL));
   const all = overwrite === "all";
   const wanted = { repo, target, timeline, all };
-  const paths = await ownedPaths(deps, wanted, owned.files, target.tree);
-  const forced = overwrite === "all" ? paths.map((entry) => entry.path) : overwrite;
-  const entries = target.index_tree === null ? [] : await ownedEntries(deps, wanted, owned.entries, target.index_tree, forced);
-  const head = await headMove(deps, run, repo, target, timeline);
+  const mine = await ownedPaths(deps, wanted, owned.files, target.tree);
+  const forced = overwrite === "all" ? mine.map((entry) => entry.path) : overwrite;
+  const staged = target.index_tree === null ? [] : await ownedEntries(deps, wanted, owned.entries, target.index_tree, forced);
+  const head = ownTree ? await moveBack(deps, repo, target) : await headMove(deps, run, repo, target, timeline);
+  const along = ownTree ? await comingAlong(deps, repo, target, head.move) : { paths: [], entries: [] };
+  const paths = withMore(mine, along.paths);
+  const entries = withMore(staged, along.entries);
   const plan = await deps.checkpoints.planRestore(repo, {
     run_id: run.run_id,
     checkpoint: target.commit,
@@ -176,6 +180,45 @@ async function headMove(
   const left = timeline.records.some((record) => record.branch === target.branch && record.head === tip);
   if (tip !== null && !left && !own.includes(tip)) return { move: null, conflict: true };
   return { move: { ...move, branch: { from: repo.branch, to: target.branch, tip } }, conflict: false };
+}
+
+/**
+ * In the run's own worktree a wish for the stop's state takes HEAD and branch along, whoever moved them: commits that leave
+ * the branch keep a hidden ref and are named.
+ */
+async function moveBack(
+  deps: Deps,
+  repo: Repository,
+  target: CheckpointRecord,
+): Promise<{ readonly move: HeadMove | null; readonly conflict: boolean }> {
+  if (target.head === repo.head && target.branch === repo.branch) return { move: null, conflict: false };
+  const move = { from: repo.head, to: target.head };
+  if (target.branch === repo.branch) return { move, conflict: false };
+  const tip = target.branch === null ? null : await deps.checkpoints.resolve(repo, target.branch);
+  return { move: { ...move, branch: { from: repo.branch, to: target.branch, tip } }, conflict: false };
+}
+
+/** Files that are as the commit has them which HEAD leaves: they go with it, as in a checkout. Edited ones stay, as conflicts. */
+async function comingAlong(
+  deps: Deps,
+  repo: Repository,
+  target: CheckpointRecord,
+  move: HeadMove | null,
+): Promise<{ readonly paths: readonly OwnedPath[]; readonly entries: readonly OwnedPath[] }> {
+  if (move === null || move.from === null || move.to === null || target.tree === null) return { paths: [], entries: [] };
+  const changes = await deps.checkpoints.changedPaths(repo, move.from, move.to);
+  const names = changes.map((change) => change.path);
+  const at = async (tree: string): Promise<readonly OwnedPath[]> => {
+    const contents = await deps.checkpoints.contentAt(repo, tree, names);
+    return changes.map((change, n) => ({ path: change.path, target: contents[n] ?? null, last: change.from }));
+  };
+  return { paths: await at(target.tree), entries: target.index_tree === null ? [] : await at(target.index_tree) };
+}
+
+/** The run's own paths come first: what it left there is known better. */
+function withMore(own: readonly OwnedPath[], more: readonly OwnedPath[]): readonly OwnedPath[] {
+  const known = new Set(own.map((entry) => entry.path));
+  return [...own, ...more.filter((entry) => !known.has(entry.path))];
 }
 
 /** Applies a plan and remembers what the run's paths hold afterwards. The safety checkpoint brings it all back. */

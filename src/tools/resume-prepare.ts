@@ -5,7 +5,7 @@ import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
-import { applyRunRestore, planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
@@ -45,8 +45,9 @@ export async function prepareResume(
   const { stop } = run;
   if (stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded.`);
   const place = await findRepository(ctx, run, args.repo);
-  const drift = await driftSinceStop(ctx, place === null ? run : { ...run, ...place }, stop, ctx.settings.fetch_remote);
-  const locks = drift === null ? [] : await passDrift(ctx, run, drift, { from, on_drift: args.on_drift });
+  const placed = place === null ? run : { ...run, ...place };
+  const drift = await driftSinceStop(ctx, placed, stop, ctx.settings.fetch_remote);
+  const locks = drift === null ? [] : await passDrift(ctx, placed, drift, { from, on_drift: args.on_drift });
   const attempts = await ctx.store.attempts(run.run_id);
   const step = stepToContinue(run, facts.steps);
   const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
@@ -70,7 +71,10 @@ export async function prepareResume(
       if (restore === null) throw new Error("there is no restore to apply");
       const gone = await removeLocks(ctx, restore.repo, run, locks);
       const result = await applyRunRestore(ctx, run, restore, lease);
-      return { ...result, removed: [...result.removed, ...gone] };
+      const left = result.left_behind;
+      const named = left === null ? [] : [`commit ${left.commit.slice(0, 12)} that HEAD left (under ${left.ref})`];
+      const stays = restore.plan.conflicts.filter((path) => path === HEAD_CONFLICT);
+      return { ...result, removed: [...result.removed, ...gone], kept: [...stays, ...result.kept, ...named] };
     },
   };
 }

@@ -113,6 +113,8 @@ export interface Door {
   text(tool: string, args?: Readonly<Record<string, unknown>>): Promise<string>;
   /** The text of a resource. */
   read(uri: string): Promise<string>;
+  /** The text of a resource. */
+  resource(uri: string): Promise<string>;
   start(args: Readonly<Record<string, unknown>>): Promise<RunView>;
   /** Waits until the run is stopped or done. */
   ended(runId: string): Promise<RunView>;
@@ -218,6 +220,10 @@ async function connect(env: Readonly<Record<string, string>>, cwd: string): Prom
         .parse((await client.readResource({ uri })).contents)
         .map((part) => part.text)
         .join(""),
+    resource: async (uri) => {
+      const { contents } = await client.readResource({ uri });
+      return contents.map((part) => ("text" in part ? part.text : "")).join("\n");
+    },
     start: async (args) => viewOf(await door.call("coding_loop_start", args)),
     ended: async (runId) => {
       for (;;) {
