@@ -326,6 +326,12 @@ export interface Checkpoints {
     },
   ): Promise<readonly Act[]>;
 
+  /** Commits of `head` that are not in `since` and not among `own`, newest first; empty when one of the two is gone. */
+  foreignCommits(
+    repo: Repository,
+    input: { readonly since: string | null; readonly head: string; readonly own: readonly string[]; readonly limit: number },
+  ): Promise<readonly ForeignCommit[]>;
+
   /** Compares now with a checkpoint. `remote: true` may ask the run's remote (ls-remote, 5 s, read only); a text is an earlier answer of it. */
   drift(
     input: DriftInput & {

@@ -6,6 +6,7 @@ import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
 import { driftSince } from "./drift.ts";
 import type { AskRemote } from "./drift-remote.ts";
+import { foreignCommits } from "./foreign-commits.ts";
 import { createGit, type Git, listRemote } from "./git.ts";
 import { commitOf, reviveBranch } from "./head.ts";
 import { withoutIgnored } from "./ignored.ts";
@@ -82,6 +83,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     contentAt: (repo, tree, paths) => within(repo, (bound) => contentsAt(bound, tree, paths)),
     actMark: (repo) => within(repo, actMark),
     observeActs: (repo, mark, input) => within(repo, (bound) => observeActs(bound, mark, input)),
+    foreignCommits: (repo, input) => within(repo, (bound) => foreignCommits(bound, input)),
     drift: (input) => drift(input),
     planRestore: (repo, input) => within(repo, (bound) => planRestore(bound, input)),
     applyRestore: (repo, input) => within(repo, (bound) => applyRestore(bound, input)),

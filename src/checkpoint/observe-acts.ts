@@ -42,7 +42,10 @@ export async function actMark(git: RepoGit): Promise<string> {
 export async function observeActs(git: RepoGit, markText: string, input: ObserveInput): Promise<Act[]> {
   const mark = markSchema.parse(JSON.parse(markText));
   const entries = await reflogSince(git, mark);
-  const commits = entries === null ? await commitsWithoutReflog(git, mark, input) : commitsOf(entries, input);
+  const commits =
+    entries === null
+      ? await commitsWithoutReflog(git, mark, input)
+      : commitsOf(await withoutStrangers(git, entries, input), input);
   const refs = await readRefs(git);
   const seen: Seen = { mark, refs, entries: entries ?? [], head: await commitOf(git, "HEAD"), branch: await readBranch(git) };
   const acts: Act[] = [...commits];
@@ -67,6 +70,8 @@ interface Seen {
 interface ReflogEntry {
   readonly from: string;
   readonly to: string;
+  /** Of whoever moved HEAD. */
+  readonly email: string;
   readonly seconds: number;
   readonly message: string;
 }
@@ -86,6 +91,22 @@ function commitsOf(entries: readonly ReflogEntry[], input: ObserveInput): Act[] 
       { kind: "commit", what, ref: entry.to, iteration: input.iteration, at: isoOf(entry.seconds * 1000), status: "landed" },
     ];
   });
+}
+
+/**
+ * Without what somebody else did in the same tree meanwhile: an engine works under the identity that git has here, so a
+ * move under another one is a stranger's, unless a command of the run names that identity or sets one.
+ */
+async function withoutStrangers(
+  git: RepoGit,
+  entries: readonly ReflogEntry[],
+  input: ObserveInput,
+): Promise<readonly ReflogEntry[]> {
+  const own = (await git.run(["config", "--get", "user.email"], { ok: [0, 1, 128] })).text.trim();
+  if (own === "" || entries.every((entry) => entry.email === own)) return entries;
+  const commands = input.commands.map(({ command }) => command).join("\n");
+  const setsIdentity = /user\.(?:email|name)|GIT_COMMITTER_(?:EMAIL|NAME)/.test(commands);
+  return entries.filter((entry) => entry.email === own || setsIdentity || commands.includes(entry.email));
 }
 
 /** A repository that keeps no reflog: then HEAD's move counts only if a command of the run makes commits. */
@@ -208,9 +229,9 @@ async function reflogSince(git: RepoGit, mark: Mark): Promise<ReflogEntry[] | nu
     mark.last_line === "" ? -1 : lines.findLastIndex((line) => line === mark.last_line || hashed(line) === mark.last_line);
   // The marked line is gone when old entries expired: then everything that is left came after it.
   return lines.slice(at + 1).flatMap((line) => {
-    const parts = /^([0-9a-f]+) ([0-9a-f]+) .*> (\d+) [+-]\d+\t(.*)$/.exec(line);
+    const parts = /^([0-9a-f]+) ([0-9a-f]+) .*<([^<>]*)> (\d+) [+-]\d+\t(.*)$/.exec(line);
     if (parts === null) return [];
-    const [, from = "", to = "", seconds = "0", message = ""] = parts;
-    return [{ from, to, seconds: Number(seconds), message }];
+    const [, from = "", to = "", email = "", seconds = "0", message = ""] = parts;
+    return [{ from, to, email, seconds: Number(seconds), message }];
   });
 }

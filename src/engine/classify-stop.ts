@@ -5,7 +5,7 @@ import { type ErrorFacts, errorFacts } from "./classify-stop-facts.ts";
 import { wholeErrorLine } from "./classify-stop-line.ts";
 import { ruleHits, STOP_RULES } from "./classify-stop-rules.ts";
 import type { ClassifiedStop } from "./engine.ts";
-import { readResetTime } from "./reset-time.ts";
+import { type ResetTime, readResetTime } from "./reset-time.ts";
 
 export type { AcpErrorSeen, StopEvidence };
 
@@ -22,18 +22,28 @@ export function classifyStop(evidence: StopEvidence): ClassifiedStop | null {
     evidence: rawEvidence(evidence, facts),
     resets_at: reset?.at ?? null,
     resets_at_source: reset === null ? null : redact(reset.source),
+    resets_at_zone: reset?.zone ?? null,
+    resets_at_confidence: reset?.confidence ?? null,
     question: null,
   };
 }
 
 function ownStop(fact: OwnFact): ClassifiedStop {
-  return { ...OWN_FACTS[fact], evidence: fact, resets_at: null, resets_at_source: null, question: null };
+  return { ...OWN_FACTS[fact], evidence: fact, ...NO_RESET, question: null };
 }
+
+/** A stop whose end nobody announced. */
+export const NO_RESET = {
+  resets_at: null,
+  resets_at_source: null,
+  resets_at_zone: null,
+  resets_at_confidence: null,
+} as const;
 
 /** Reasons that end at an instant which somebody announces; a lost connection is simply tried again. */
 const RESETS: ReadonlySet<StopReason> = new Set(["engine_limit", "provider_credit"]);
 
-function resetTime(evidence: StopEvidence, facts: ErrorFacts): { at: string; source: string } | null {
+function resetTime(evidence: StopEvidence, facts: ErrorFacts): ResetTime | null {
   const window = evidence.rate_limit?.status === "rejected" ? evidence.rate_limit : null;
   const text = [facts.text, evidence.acp_error === null ? "" : (wholeErrorLine(evidence.last_message ?? "")?.text ?? "")].join(
     "\n",

@@ -1,5 +1,5 @@
 import type { NewJournalEntry } from "../run/event.ts";
-import type { PermissionLevel, PlanEntry, Question, Report, StopSource } from "../run/run.ts";
+import type { PermissionLevel, PlanEntry, Question, Report, ResetConfidence, StopSource } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 
 /** Shapes between the loop and whatever coding agent it drives. Nothing outside this folder knows ACP. */
@@ -32,6 +32,8 @@ export interface ClassifiedStop {
   readonly evidence: string;
   readonly resets_at: string | null;
   readonly resets_at_source: string | null;
+  readonly resets_at_zone: string | null;
+  readonly resets_at_confidence: ResetConfidence | null;
   readonly question: Question | null;
 }
 

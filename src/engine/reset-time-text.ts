@@ -9,16 +9,30 @@ const ANNOUNCEMENT =
 /** Old Claude texts append the instant itself. */
 const PIPED_EPOCH = /\|\s?(\d{10}(?:\d{3})?)(?!\d)/;
 
+export interface ResetInText {
+  readonly ms: number;
+  readonly words: string;
+  /** The zone as the text names it, or the host's; null for an instant or a length of time. */
+  readonly zone: string | null;
+  /** The text names no zone. */
+  readonly zone_assumed: boolean;
+}
+
+const NO_ZONE = { zone: null, zone_assumed: false } as const;
+
 /** When a message says the limit ends, and the words that say so. Null when it names no instant, or none that is sure. */
-export function resetInText(text: string, seenMs: number, hostZone: string): { ms: number; words: string } | null {
+export function resetInText(text: string, seenMs: number, hostZone: string): ResetInText | null {
   const line = plain(text);
   const piped = PIPED_EPOCH.exec(line);
-  if (piped !== null) return { ms: epochToMs(Number(piped[1])), words: piped[0].slice(1) };
+  if (piped !== null) return { ms: epochToMs(Number(piped[1])), words: piped[0].slice(1), ...NO_ZONE };
   for (const found of line.matchAll(ANNOUNCEMENT)) {
     const start = found.index + found[0].length;
     const rest = line.slice(start, start + 120);
     const when = duration(rest, seenMs) ?? epoch(rest) ?? isoDate(rest, hostZone) ?? clockTime(rest, seenMs, hostZone);
-    if (when !== null) return { ms: when.ms, words: `${found[0]}${rest.slice(0, when.length)}`.trim() };
+    if (when !== null) {
+      const { ms, length, zone = null, zone_assumed = false } = when;
+      return { ms, words: `${found[0]}${rest.slice(0, length)}`.trim(), zone, zone_assumed };
+    }
   }
   return null;
 }
@@ -28,7 +42,12 @@ export function epochToMs(epoch: number): number {
   return epoch > 1e12 ? epoch : epoch * 1000;
 }
 
-type When = { readonly ms: number; readonly length: number } | null;
+type When = {
+  readonly ms: number;
+  readonly length: number;
+  readonly zone?: string;
+  readonly zone_assumed?: boolean;
+} | null;
 
 const UNIT_MS: Readonly<Record<string, number>> = { w: 7 * DAY_MS, d: DAY_MS, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 const AMOUNT =
@@ -73,7 +92,12 @@ function isoDate(rest: string, hostZone: string): When {
   if (offsetAt === null) return null;
   const day = { year: Number(part["year"]), month: Number(part["month"]), day: Number(part["date"]) };
   const time = { hour: Number(part["hour"]), minute: Number(part["minute"]), second: Number(part["second"] ?? 0) };
-  return { ms: instantOf({ ...day, ...time }, offsetAt), length: found[0].length };
+  return {
+    ms: instantOf({ ...day, ...time }, offsetAt),
+    length: found[0].length,
+    zone: part["zone"] ?? hostZone,
+    zone_assumed: part["zone"] === undefined,
+  };
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"] as const;
@@ -112,11 +136,12 @@ function clockTime(rest: string, seenMs: number, hostZone: string): When {
   if (time === null) return null;
   const zoneBefore = zoneAt();
   const date = dateBefore ?? takeDate() ?? {};
-  const zoneName = zoneBefore ?? (dateBefore === null ? zoneAt() : null) ?? hostZone;
-  const offsetAt = offsetOfZone(zoneName);
+  const named = zoneBefore ?? (dateBefore === null ? zoneAt() : null);
+  const zone = named ?? hostZone;
+  const offsetAt = offsetOfZone(zone);
   if (offsetAt === null) return null;
   const ms = resolve(date, time, seenMs, offsetAt);
-  return ms === null ? null : { ms, length: at };
+  return ms === null ? null : { ms, length: at, zone, zone_assumed: named === null };
 
   function zoneAt(): string | null {
     const found = new RegExp(`^${ZONE}`).exec(rest.slice(at));

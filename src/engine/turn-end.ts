@@ -1,7 +1,7 @@
 import { redact } from "../redact/redact.ts";
 import { now } from "../run/clock.ts";
 import type { StopReason } from "../run/stop-reason.ts";
-import { type AcpErrorSeen, classifyStop, type StopEvidence } from "./classify-stop.ts";
+import { type AcpErrorSeen, classifyStop, NO_RESET, type StopEvidence } from "./classify-stop.ts";
 import type { Answer } from "./connection.ts";
 import type { ClassifiedStop, TurnEnd, TurnUsage } from "./engine.ts";
 import type { ProcessExit } from "./process.ts";
@@ -68,7 +68,7 @@ export function classify(
 /** A stop that we know the reason of ourselves. */
 export function ownStop(reason: ClassifiedStop["reason"], source: ClassifiedStop["source"], evidence: string): ClassifiedStop {
   const text = redact(evidence).slice(0, EVIDENCE_CHARACTERS);
-  return { reason, source, evidence: text, resets_at: null, resets_at_source: null, question: null };
+  return { reason, source, evidence: text, ...NO_RESET, question: null };
 }
 
 function escalated(state: SessionState): ClassifiedStop {

@@ -30,7 +30,17 @@ export class StopRun extends Error {
 
 /** A stop that the loop itself decided. */
 export function loopStop(reason: ClassifiedStop["reason"], evidence: string, more: Partial<ClassifiedStop> = {}): ClassifiedStop {
-  return { reason, source: "loop", evidence, resets_at: null, resets_at_source: null, question: null, ...more };
+  return {
+    reason,
+    source: "loop",
+    evidence,
+    resets_at: null,
+    resets_at_source: null,
+    resets_at_zone: null,
+    resets_at_confidence: null,
+    question: null,
+    ...more,
+  };
 }
 
 /** The stop that a break-off means. */

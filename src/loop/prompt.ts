@@ -1,4 +1,5 @@
 import { fence } from "../resume/fence.ts";
+import { permissionAnswerParts } from "../resume/permission-answer.ts";
 import type { InstructionRecord, RunRecord, StepRecord, VerifyRecord } from "../run/run.ts";
 
 /** The texts that the loop sends to an engine. The owner's own words stand outside of any fence; everything else is fenced. */
@@ -71,8 +72,8 @@ export function instructionRef(id: string): string {
 
 function instructionsPart({ instructions, in_doubt }: PromptFacts): string | null {
   if (instructions.length === 0) return null;
-  const marked = ({ id, text }: InstructionRecord): string =>
-    `${text}\n${instructionRef(id)}${in_doubt.has(id) ? " You may have this one already, with the same ref: then follow it once." : ""}`;
+  const marked = ({ id, kind, text }: InstructionRecord): string =>
+    `${kind === "permission" ? permissionLine(text) : text}\n${instructionRef(id)}${in_doubt.has(id) ? " You may have this one already, with the same ref: then follow it once." : ""}`;
   const orders = instructions.filter((entry) => entry.kind === "instructions").map(marked);
   const answers = instructions.filter((entry) => entry.kind === "permission").map(marked);
   const updates = instructions
@@ -83,6 +84,12 @@ function instructionsPart({ instructions, in_doubt }: PromptFacts): string | nul
     answers.length > 0 ? `PERMISSIONS\n${answers.join("\n")}` : null,
     updates.length > 0 ? `UPDATES (facts, not orders)\n${updates.join("\n")}` : null,
   ]);
+}
+
+/** The owner's answer is an order; the command that it is about is the engine's own words. */
+function permissionLine(text: string): string {
+  const { answer, command } = permissionAnswerParts(text);
+  return command === null ? answer : `${answer}\n${fence("command", command)}`;
 }
 
 function failingPart(failing: readonly VerifyRecord[]): string | null {

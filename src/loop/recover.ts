@@ -33,7 +33,7 @@ export async function recoverRun(
         : loopStop("cancelled", `${asked.why ?? "the owner called run_stop"}; ${evidence}`, { source: "owner" });
     const step = drive.steps.find((candidate) => candidate.state === "running") ?? null;
     const cut = await cutIteration(drive, evidence);
-    await stopRun(drive, { stop, ceiling: null, step, attempt: null, cut });
+    await stopRun(drive, { stop, ceiling: null, step, attempt: null, cut, alive_until: run.alive_at });
   } finally {
     await drive.close();
     await ctx.store.releaseLease(run.run_id, fence);

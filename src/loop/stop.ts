@@ -8,6 +8,7 @@ import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import type { Attempt } from "./attempt.ts";
+import { backgroundCommands } from "./background.ts";
 import { captureFault, recordOf } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges, type TreeEnd } from "./effects.ts";
@@ -24,6 +25,8 @@ export interface StopInput {
   /** The step that was under way; null when none was. */
   readonly step: StepRecord | null;
   readonly attempt: Attempt | null;
+  /** Last sign of life of the driver that died, of a run that is recovered. */
+  readonly alive_until?: string | null;
   /** What a recovery could read of the iteration that its dead driver had begun. */
   readonly cut?: CutIteration | null;
 }
@@ -47,7 +50,7 @@ export async function stopRun(drive: Drive, input: StopInput): Promise<void> {
   const saved = await saveTree(drive, input);
   if (input.attempt === null) await copyLeftSession(drive, input.cut === undefined ? null : input.step);
   else await copySession(drive, input.attempt.agent, input.attempt.engine.session_id, drive.run.iteration);
-  await writeStop(drive, input, saved);
+  await writeStop(drive, input, { ...saved, background: await backgroundCommands(drive) });
 }
 
 async function beginStop(drive: Drive, input: StopInput): Promise<void> {
@@ -67,6 +70,10 @@ interface SavedTree {
   /** Set when the work could not be recorded. */
   readonly storage: string | null;
   readonly unfinished: IterationRecord | null;
+}
+
+interface Saved extends SavedTree {
+  readonly background: readonly string[];
 }
 
 /** Captures the stop checkpoint, or says why it could not. */
@@ -147,7 +154,7 @@ function failedRecord(
 }
 
 /** Tried again when the owner wrote in between: a stop or a grant that came meanwhile must be seen, not written over. */
-async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
+async function writeStop(drive: Drive, input: StopInput, saved: Saved): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     drive.run = (await drive.ctx.store.run(drive.run.run_id, drive.run.owner)) ?? drive.run;
     try {
@@ -160,7 +167,7 @@ async function writeStop(drive: Drive, input: StopInput, saved: SavedTree): Prom
   }
 }
 
-async function writeStopOf(drive: Drive, input: StopInput, saved: SavedTree): Promise<void> {
+async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promise<void> {
   const at = now();
   const reason = saved.storage === null ? input.stop.reason : "storage";
   const next = transition(drive.run.state, drive.run.stop_reason, { type: "stop", reason });
@@ -177,11 +184,15 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: SavedTree): Pr
     at,
     resets_at: input.stop.resets_at,
     resets_at_source: input.stop.resets_at_source,
+    resets_at_zone: input.stop.resets_at_zone,
+    resets_at_confidence: input.stop.resets_at_confidence,
     question: input.stop.question,
     same_stop_in_a_row: drive.run.stop?.reason === reason ? drive.run.stop.same_stop_in_a_row + 1 : 1,
     ceiling: input.ceiling,
     uncommitted: saved.uncommitted,
     open_tool_calls: openCallTitles(input),
+    background: saved.background,
+    alive_until: input.alive_until ?? null,
     gaps: [...saved.gaps, ...drive.gaps.values()],
   };
   const nowMs = msOf(await drive.ctx.store.clock());

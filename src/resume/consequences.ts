@@ -4,9 +4,9 @@ import { isoOf, msOf, now } from "../run/clock.ts";
 import type { CheckpointRecord, RunRecord, SkippedPath } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 import { driftSince, ownCommits } from "./drift-since.ts";
-import { oneLine } from "./headline.ts";
 import { emptyTree, ownersOf } from "./owners.ts";
 import { HEAD_CONFLICT, type RunRestore } from "./restore.ts";
+import { oneLine } from "./shown.ts";
 
 /** What a destructive action does, told before it is done. */
 export interface Consequences {
@@ -17,7 +17,7 @@ export interface Consequences {
 }
 
 interface Deps {
-  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runsOfRepository">;
+  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runArtifacts" | "runsOfRepository">;
   readonly checkpoints: Checkpoints;
 }
 

@@ -2,8 +2,8 @@ import type { Drift } from "../checkpoint/checkpoint.ts";
 import { occupiedText } from "../checkpoint/worktree.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
-import { oneLine } from "./headline.ts";
 import type { Refusal } from "./refusals.ts";
+import { oneLine } from "./shown.ts";
 
 export interface DriftWish {
   readonly from: "stop" | "entry";

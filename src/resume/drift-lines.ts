@@ -1,5 +1,5 @@
 import type { Drift, Stand } from "../checkpoint/checkpoint.ts";
-import { oneLine } from "./headline.ts";
+import { oneLine } from "./shown.ts";
 
 /**
  * What others changed since a stop, in words: the same lines in the explanation and, fenced, in the note. Names and subjects

@@ -17,7 +17,8 @@ import type { Store } from "../store/store.ts";
 import { type Conversation, conversationOf, type HostView } from "./conversation.ts";
 import { driftNotes } from "./drift-lines.ts";
 import { driftSinceStop } from "./drift-since.ts";
-import { headline, oneLine } from "./headline.ts";
+import { headline } from "./headline.ts";
+import { oneLine } from "./shown.ts";
 
 /** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
 
@@ -122,6 +123,14 @@ export function explain(snapshot: StopSnapshot) {
       iteration: stop.iteration,
       max_iterations: run.max_iterations,
       resets_at: stop.resets_at,
+      reset_read:
+        stop.resets_at_source === null || stop.resets_at_confidence === null
+          ? null
+          : {
+              from: oneLine(stop.resets_at_source, 120),
+              zone: stop.resets_at_zone,
+              confidence: stop.resets_at_confidence,
+            },
       source: stop.source,
       evidence: oneLine(stop.evidence, 400),
     },

@@ -1,38 +1,44 @@
 import type { RunRecord, StopRecord } from "../run/run.ts";
 import { stopSentence } from "../run/stop-reason.ts";
+import { quoted } from "./shown.ts";
 
-/** The true cause of a stop in one line; the same words in answers, explanation, note and console. */
-export function headline(run: Pick<RunRecord, "iteration" | "max_iterations">, stop: StopRecord): string {
+type Counted = Pick<RunRecord, "iteration" | "max_iterations">;
+
+/** The true cause of a stop in one line; the same words in answers, explanation and console. Words of others are quoted. */
+export function headline(run: Counted, stop: StopRecord): string {
+  const cause = causeSentence(run, stop);
+  return NEEDS_EVIDENCE.has(stop.reason) ? `${cause} Evidence: ${quoted(stop.evidence, 160)}` : cause;
+}
+
+const NEEDS_EVIDENCE: ReadonlySet<StopRecord["reason"]> = new Set([
+  "failed",
+  "relay_timeout",
+  "interrupted",
+  "provider_credit",
+  "engine_auth",
+  "storage",
+  "budget",
+  "context_overflow",
+]);
+
+/** The cause in our own words alone: no engine, provider or repository can write into it. */
+export function causeSentence(run: Counted, stop: StopRecord): string {
   const counts = { iteration: run.iteration, max_iterations: run.max_iterations };
+  const sentence = stopSentence(stop.reason, counts);
   switch (stop.reason) {
     case "max_iterations":
       if (stop.ceiling === "step")
         return `Step ${stop.step ?? "?"} used its share of the iterations before reaching a verdict (${run.iteration} of ${run.max_iterations} used by the run).`;
       return `It used all ${stop.iteration} iterations before reaching a verdict.`;
     case "engine_limit":
-      return `${stopSentence("engine_limit", counts)} ${stop.resets_at === null ? "When it resets is not known." : `It resets at ${stop.resets_at}.`}`;
+      return `${sentence} ${stop.resets_at === null ? "When it resets is not known." : `It resets at ${stop.resets_at}.`}`;
     case "escalated":
-      return stop.question?.kind === "permission"
-        ? `${stopSentence("escalated", counts)} It wants a permission.`
-        : `${stopSentence("escalated", counts)} It has a question.`;
-    case "failed":
-    case "relay_timeout":
+      return stop.question?.kind === "permission" ? `${sentence} It wants a permission.` : `${sentence} It has a question.`;
     case "interrupted":
-    case "provider_credit":
-    case "engine_auth":
-    case "storage":
-    case "budget":
-    case "context_overflow":
-      return `${stopSentence(stop.reason, counts)} Evidence: ${oneLine(stop.evidence, 160)}`;
-    case "cancelled":
-    case "no_progress":
-    case "done":
-      return stopSentence(stop.reason, counts);
+      return stop.alive_until === null
+        ? sentence
+        : `It was interrupted by a crash or a reboot after ${run.iteration} of ${run.max_iterations} iterations; the last sign of life was at ${stop.alive_until}.`;
+    default:
+      return sentence;
   }
-}
-
-/** Text on one line, cut to `length` characters with an ellipsis. */
-export function oneLine(text: string, length: number): string {
-  const flat = text.replaceAll(/\s+/gu, " ").trim();
-  return flat.length <= length ? flat : `${flat.slice(0, length - 1)}…`;
 }

@@ -1,9 +1,20 @@
-import type { Drift } from "../checkpoint/checkpoint.ts";
+import type { Drift, ForeignCommit } from "../checkpoint/checkpoint.ts";
+import { redact } from "../redact/redact.ts";
 import type { Act } from "../run/act.ts";
 import type { RunRecord, StepRecord, StopRecord } from "../run/run.ts";
 import { driftNotes, driftOrders } from "./drift-lines.ts";
 import { fence } from "./fence.ts";
-import { headline, oneLine } from "./headline.ts";
+import { causeSentence } from "./headline.ts";
+import {
+  actLines,
+  backgroundLines,
+  commitLine,
+  evidenceLines,
+  othersLines,
+  reportedLines,
+  uncommittedLines,
+} from "./note-lines.ts";
+import { oneLine, shownName } from "./shown.ts";
 
 /** What a note is made of; everything comes from the store and from git. */
 export interface NoteFacts {
@@ -17,17 +28,19 @@ export interface NoteFacts {
   readonly told?: readonly string[];
   /** The step is taken back to its entry: which files others changed since the stop is no longer of use. */
   readonly entry?: boolean;
+  /** Commits that others made while the run was under way. */
+  readonly others?: readonly ForeignCommit[];
   /** The last iteration was begun and its end never recorded. */
   readonly unfinished: boolean;
 }
 
 const NOTE_CAP = 6_000;
 
-/** The first line: the true cause of the stop, in words that no other cause shares. */
+/** The first line: the true cause of the stop, in words that no other cause shares. All of them are ours. */
 export function firstLine(facts: Pick<NoteFacts, "run" | "stop" | "unfinished">): string {
-  const cause = headline(facts.run, facts.stop);
-  const cut = facts.unfinished ? ` Iteration ${facts.run.iteration + 1} was cut off unfinished.` : "";
-  return `This run was stopped at ${facts.stop.at} (${facts.stop.reason}): ${oneLine(cause, 300)}${cut}`;
+  const { run, stop } = facts;
+  const cut = facts.unfinished ? ` Iteration ${run.iteration + 1} was cut off unfinished.` : "";
+  return `This run was stopped at ${stop.at} (${stop.reason}): ${causeSentence(run, stop)}${cut}`;
 }
 
 /** What an engine is told that still has its own conversation: cause, what changed since, what to check. */
@@ -35,9 +48,12 @@ export function nativeNote(facts: NoteFacts): string {
   return cap([
     "RESUME NOTE",
     firstLine(facts),
-    ...background(facts),
-    ...actLines(facts),
+    ...evidenceLines(facts.stop),
+    ...backgroundLines(facts.stop),
     ...driftLines(facts),
+    ...actLines(facts.acts, "this run"),
+    ...othersLines(facts.others ?? []),
+    ...uncommittedLines(facts.stop, "this run"),
     "Your conversation is above; go on from where you were.",
   ]);
 }
@@ -48,50 +64,62 @@ export function handoffNote(facts: NoteFacts, why: string): string {
   return cap([
     "RESUME NOTE",
     firstLine(facts),
-    `You go on with work that an earlier engine session of this same run began; its conversation could not be loaded (${oneLine(why, 200)}).`,
-    ...background(facts),
+    ...evidenceLines(facts.stop),
+    `You go on with work that an earlier engine session of this same run began; its conversation is not there:\n${fence("why", oneLine(why, 200))}`,
+    ...backgroundLines(facts.stop),
     ...stepLines(facts.steps),
     // Before the longer lists: a note that has to be cut must not lose what others did.
     ...driftLines(facts),
+    ...actLines(facts.acts, "this run"),
+    ...othersLines(facts.others ?? []),
+    ...uncommittedLines(facts.stop, "this run"),
     ...reportedLines(run),
-    ...actLines(facts),
-    ...uncommittedLines(facts.stop),
     `The whole transcript: loopkeeper://runs/${run.run_id}/transcript`,
   ]);
 }
 
+/** Where the edits are that an earlier run left uncommitted, seen from the new run's tree. */
+export interface LeftEdits {
+  /** All of them are in the tree, as that run left them. */
+  readonly in_tree: boolean;
+  /** Those that are not, when some are. */
+  readonly missing: readonly string[];
+  /** A revision of this repository that holds them; null when the new run's repository is another clone. */
+  readonly revision: string | null;
+  /** Branch of a worktree run. */
+  readonly branch: string | null;
+}
+
 /** What a new run on the same repository is told about the run before it. */
-export function successorNote(
-  facts: NoteFacts,
-  state: { readonly work_in_tree: boolean; readonly branch: string | null },
-): string {
+export function successorNote(facts: NoteFacts, left: LeftEdits): string {
   const { run, stop } = facts;
-  const has = stop.uncommitted !== null && stop.uncommitted.total_files > 0;
-  const where = state.work_in_tree
-    ? "These edits are in your working tree."
-    : `These edits are NOT in your working tree; they are kept in its stop checkpoint; a run started with base: "run:${run.run_id}" has them.`;
+  const cut = facts.unfinished ? ` Its iteration ${run.iteration + 1} was cut off unfinished.` : "";
   return cap([
     "NOTE ON THE RUN BEFORE THIS ONE",
-    `An earlier run on this repository (${run.run_id}) stopped at ${stop.at} (${stop.reason}): ${oneLine(headline(run, stop), 300)}`,
+    `An earlier run on this repository (${run.run_id}) stopped at ${stop.at} (${stop.reason}): ${causeSentence(run, stop)}${cut}`,
+    ...evidenceLines(stop),
     fence("objective of that run", oneLine(run.objective, 400)),
+    ...actLines(facts.acts, "that run"),
+    ...(left.branch === null ? [] : [`Its commits are on this branch:\n${fence("branch", oneLine(left.branch, 100))}`]),
+    ...uncommittedLines(stop, "that run"),
+    ...(stop.uncommitted === null || stop.uncommitted.total_files === 0 ? [] : leftLines(run, left)),
     ...reportedLines(run),
-    ...actLines(facts),
-    ...(state.branch === null ? [] : [`Its commits are on branch ${oneLine(state.branch, 100)}.`]),
-    ...uncommittedLines(stop),
-    ...(has ? [where] : []),
     "That run had its own objective; yours is below.",
   ]);
 }
 
-/** Stopping ended every process of the run: an engine that waits for its dev server would wait for ever. */
-function background(facts: NoteFacts): string[] {
-  const calls = facts.stop.open_tool_calls;
-  const lines = ["All processes that you had started are gone (servers, watchers, background commands)."];
-  if (calls.length > 0)
-    lines.push(
-      `Under way when it stopped, outcome never seen:\n${fence("tool calls", calls.map((call) => `- ${oneLine(call, 200)}`).join("\n"))}`,
-    );
-  return lines;
+function leftLines(run: RunRecord, left: LeftEdits): string[] {
+  if (left.in_tree) return ["These edits are in your working tree."];
+  const back =
+    left.revision === null
+      ? `they are kept in its stop checkpoint; a run started with base: "run:${run.run_id}" in that run's repository has them`
+      : `they are kept in its stop checkpoint: git show ${left.revision}:<path> reads one, git restore --source=${left.revision} -- <path> brings one back; a run started with base: "run:${run.run_id}" has them all`;
+  if (left.missing.length === 0) return [`These edits are NOT in your working tree; ${back}.`];
+  const names = left.missing.slice(0, 20).map(shownName);
+  if (left.missing.length > names.length) names.push(`and ${left.missing.length - names.length} more`);
+  return [
+    `Of these edits some are NOT in your working tree as that run left them; ${back}. Those that are not:\n${fence("files", names.join("\n"))}`,
+  ];
 }
 
 function stepLines(steps: readonly StepRecord[]): string[] {
@@ -99,55 +127,12 @@ function stepLines(steps: readonly StepRecord[]): string[] {
   return [`Steps: ${steps.map((step) => `${step.step} ${step.state}`).join(", ")}.`];
 }
 
-function reportedLines(run: RunRecord): string[] {
-  const parts: string[] = [];
-  if (run.report !== null) {
-    for (const item of run.report.completed) parts.push(`completed: ${oneLine(item, 200)}`);
-    if (run.report.midway !== null) parts.push(`midway: ${oneLine(run.report.midway, 300)}`);
-    for (const item of run.report.intended) parts.push(`intended: ${oneLine(item, 200)}`);
-  }
-  for (const entry of run.plan) parts.push(`plan ${entry.status}: ${oneLine(entry.content, 200)}`);
-  if (run.last_words !== null) parts.push(`last words: ${oneLine(run.last_words, 600)}`);
-  return parts.length === 0
-    ? []
-    : [`What the engine itself reported:\n${fence("report, plan and last words of the engine", parts.join("\n"))}`];
-}
-
-function actLines(facts: NoteFacts): string[] {
-  const line = (act: Act) => `- ${act.kind} ${act.ref ?? ""} ${oneLine(act.what, 160)} (iteration ${act.iteration}, ${act.at})`;
-  const landed = facts.acts.filter((act) => act.status === "landed").slice(-20);
-  const unobserved = facts.acts.filter((act) => act.status === "unobserved").slice(-10);
-  return [
-    ...(landed.length > 0 ? [`Done by this run and seen to be there:\n${fence("acts", landed.map(line).join("\n"))}`] : []),
-    ...(unobserved.length > 0
-      ? [`Begun by this run, outcome never seen - check before you repeat:\n${fence("acts", unobserved.map(line).join("\n"))}`]
-      : []),
-  ];
-}
-
-function uncommittedLines(stop: StopRecord): string[] {
-  const left = stop.uncommitted;
-  if (left === null || left.total_files === 0) return [];
-  const files = left.files
-    .slice(0, 30)
-    .map(
-      (file) =>
-        `${file.status} ${file.path} (${file.owner === "this_run" ? "this run's" : file.owner === "other_run" ? "another run's" : "of unknown origin"})`,
-    );
-  if (left.total_files > files.length) files.push(`and ${left.total_files - files.length} more`);
-  return [
-    `Not committed at the stop: ${left.total_files} files, +${left.added} -${left.removed}, kept in checkpoint ${left.checkpoint ?? "none"}:\n${fence("files", files.join("\n"))}`,
-  ];
-}
-
 /** What others changed: their words fenced, ours outside. */
 function driftLines(facts: NoteFacts): string[] {
   const { drift } = facts;
   const notes = [...(facts.told ?? []), ...(drift === null ? [] : driftNotes(drift))].map((line) => `- ${line}`);
-  const commits = (drift?.commits_by_others ?? [])
-    .slice(0, 10)
-    .map((commit) => `${commit.sha.slice(0, 12)} ${oneLine(commit.author, 60)}: ${oneLine(commit.subject, 120)}`);
-  const files = facts.entry === true ? [] : (drift?.files_changed ?? []).slice(0, 30).map((path) => oneLine(path, 160));
+  const commits = (drift?.commits_by_others ?? []).slice(0, 10).map(commitLine);
+  const files = facts.entry === true ? [] : (drift?.files_changed ?? []).slice(0, 30).map(shownName);
   const more = (drift?.files_changed_total ?? 0) - files.length;
   if (files.length > 0 && more > 0) files.push(`and ${more} more`);
   return [
@@ -160,15 +145,18 @@ function driftLines(facts: NoteFacts): string[] {
   ];
 }
 
-/** Whole parts only: a cut inside a fence would leave it open and the rest of the prompt inside it. */
+/** Whole parts only: a cut inside a fence would leave it open and the rest of the prompt inside it. The last part always fits. */
 function cap(parts: readonly string[]): string {
   const kept: string[] = [];
-  let length = 0;
-  for (const part of parts) {
-    length += part.length + 1;
-    if (length > NOTE_CAP)
-      return [...kept, "(The note was cut here; the whole account: run_explain_stop and the transcript.)"].join("\n");
-    kept.push(part);
+  const last = parts.at(-1) ?? "";
+  let room = NOTE_CAP - last.length;
+  let left = 0;
+  for (const part of parts.slice(0, -1)) {
+    if (part.length < room) kept.push(part);
+    else left += 1;
+    room -= part.length < room ? part.length + 1 : 0;
   }
-  return kept.join("\n");
+  const cut =
+    left === 0 ? [] : ["(Parts of this note were too long for it; the whole account: run_explain_stop and the transcript.)"];
+  return redact([...kept, ...cut, last].join("\n"));
 }

@@ -1,7 +1,7 @@
 import type { Checkpoints, PathContent, Repository } from "../checkpoint/checkpoint.ts";
 import type { RunRecord, Uncommitted } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
-import { type Owned, sameContent } from "./ownership.ts";
+import { loadOwned, type Owned, sameContent } from "./ownership.ts";
 
 /** Who left an uncommitted path as it is now. */
 export type PathOwner =
@@ -10,7 +10,7 @@ export type PathOwner =
   | { readonly kind: "unattributed" };
 
 interface Deps {
-  readonly store: Pick<Store, "runsOfRepository" | "checkpoint">;
+  readonly store: Pick<Store, "runsOfRepository" | "checkpoint" | "runArtifacts">;
   readonly checkpoints: Pick<Checkpoints, "contentAt" | "diffSummary">;
 }
 
@@ -58,13 +58,20 @@ async function findOtherRuns(
     limit: 50,
   });
   const earlier = runs.filter(
-    (other) => other.run_id !== run.run_id && other.workspace_path === run.workspace_path && other.stop?.uncommitted != null,
+    (other) =>
+      other.run_id !== run.run_id &&
+      // A run that was begun on another's edits has them in a tree of its own.
+      (other.workspace_path === run.workspace_path || other.run_id === run.settings.base_run) &&
+      other.stop?.uncommitted != null,
   );
   for (const other of earlier.slice(0, EARLIER_RUNS)) {
     const left = other.stop?.uncommitted;
     if (left?.checkpoint == null) continue;
-    const theirs = new Set(left.files.filter((file) => file.owner === "this_run").map((file) => file.path));
-    const candidates = unknown.filter(({ path }) => theirs.has(path) && !owners.has(path));
+    const listed = new Set(left.files.filter((file) => file.owner === "this_run").map((file) => file.path));
+    // The record of a stop lists some files only; what the run owned is known of all.
+    const owned = left.truncated ? (await loadOwned(deps.store, other.run_id)).files : null;
+    const isTheirs = (path: string): boolean => listed.has(path) || owned?.get(path)?.unattributed_after === null;
+    const candidates = unknown.filter(({ path }) => isTheirs(path) && !owners.has(path));
     const checkpoint = candidates.length === 0 ? null : await deps.store.checkpoint(other.run_id, left.checkpoint);
     if (checkpoint?.tree == null) continue;
     const contents = await deps.checkpoints.contentAt(

@@ -52,6 +52,13 @@ export interface Question {
   readonly command: string | null;
 }
 
+/**
+ * How far an announced end of a limit is to be trusted. `high`: a field, a length of time, or a time with its zone.
+ * `medium`: a time of day without a zone, read in the host's. `low`: it was past already, or too far away to be meant.
+ */
+export const RESET_CONFIDENCES = ["high", "medium", "low"] as const;
+export type ResetConfidence = (typeof RESET_CONFIDENCES)[number];
+
 /** What is known of a stop, fixed at the moment it was recorded. */
 export interface StopRecord {
   readonly reason: StopReason;
@@ -64,6 +71,9 @@ export interface StopRecord {
   readonly resets_at: string | null;
   /** The text or field that `resets_at` was read from. */
   readonly resets_at_source: string | null;
+  /** The zone that `resets_at` was read in: as the text named it, or the host's when it named none. Null for an instant. */
+  readonly resets_at_zone: string | null;
+  readonly resets_at_confidence: ResetConfidence | null;
   readonly question: Question | null;
   /** This stop and those of the same reason directly before it. */
   readonly same_stop_in_a_row: number;
@@ -73,6 +83,10 @@ export interface StopRecord {
   readonly uncommitted: Uncommitted | null;
   /** Titles of tool calls whose end was never seen. */
   readonly open_tool_calls: readonly string[];
+  /** Commands that had left something running in the background, which the stop ended. Newest first. */
+  readonly background: readonly string[];
+  /** Last sign of life of a driver that died; null when the run was stopped in order. */
+  readonly alive_until: string | null;
   /** What is missing from the record, in words (a failed checkpoint, an unreadable part). */
   readonly gaps: readonly string[];
 }

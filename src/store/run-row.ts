@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   budgetSchema,
   PERMISSION_LEVELS,
+  RESET_CONFIDENCES,
   RUN_STATES,
   type RunRecord,
   STOP_SOURCES,
@@ -63,11 +64,15 @@ const stopSchema = z.object({
   at: instant,
   resets_at: textOrNull,
   resets_at_source: textOrNull,
+  resets_at_zone: textOrNull.default(null),
+  resets_at_confidence: z.enum(RESET_CONFIDENCES).nullable().default(null),
   question: z.object({ kind: z.enum(["question", "permission"]), text: z.string(), command: textOrNull }).nullable(),
   same_stop_in_a_row: z.number(),
   ceiling: z.enum(["run", "step"]).nullable(),
   uncommitted: uncommittedSchema.nullable(),
   open_tool_calls: z.array(z.string()),
+  background: z.array(z.string()).default([]),
+  alive_until: textOrNull.default(null),
   gaps: z.array(z.string()),
 }) satisfies z.ZodType<StopRecord>;
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { oneLine } from "../resume/headline.ts";
 import type { Predecessor } from "../resume/predecessor.ts";
+import { oneLine } from "../resume/shown.ts";
 import { newToken } from "../run/id.ts";
 import { LIVE_STATES, WORKSPACE_KINDS } from "../run/run.ts";
 import type { Call } from "./context.ts";

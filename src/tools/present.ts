@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { nextActions } from "../resume/choices.ts";
 import { defaultFrom, type GateFacts, isResumable, resumeNeeds } from "../resume/gate.ts";
-import { headline, oneLine } from "../resume/headline.ts";
+import { headline } from "../resume/headline.ts";
+import { oneLine } from "../resume/shown.ts";
 import { epochMs, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { isLive, isOfHost, type RunRecord } from "../run/run.ts";

@@ -3,9 +3,10 @@ import { choices } from "../resume/choices.ts";
 import { wantsFreshBase } from "../resume/drift-gate.ts";
 import { explain, loadStop } from "../resume/explain.ts";
 import { refusalOf } from "../resume/refusals.ts";
+import { quoted, shownName } from "../resume/shown.ts";
 import { epochMs } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { CHECKPOINT_KINDS, STOP_SOURCES } from "../run/run.ts";
+import { CHECKPOINT_KINDS, RESET_CONFIDENCES, STOP_SOURCES } from "../run/run.ts";
 import { defineTool } from "./define-tool.ts";
 import { refuseIf } from "./guards.ts";
 import { hostView } from "./host-view.ts";
@@ -30,6 +31,7 @@ const explanationSchema = z.object({
     iteration: z.number().int(),
     max_iterations: z.number().int(),
     resets_at: z.string().nullable(),
+    reset_read: z.object({ from: z.string(), zone: z.string().nullable(), confidence: z.enum(RESET_CONFIDENCES) }).nullable(),
     source: z.enum(STOP_SOURCES),
     evidence: z.string(),
   }),
@@ -130,14 +132,18 @@ export const runExplainStop = defineTool({
 
 function explanationLines(explanation: Explanation): (string | null)[] {
   const { cause, uncommitted, drift } = explanation;
-  const items = (list: Explanation["completed"]): string[] => list.map((entry) => `${entry.what} [${entry.source}]`);
+  const items = (list: Explanation["completed"]): string[] =>
+    list.map((entry) => (entry.source === "reported" ? `${quoted(entry.what, 220)} [reported]` : `${entry.what} [observed]`));
   const changed = [
     ...drift.notes,
     ...drift.commits_by_others.map((commit) => `commit by ${commit.author}: ${commit.subject} (${commit.sha.slice(0, 10)})`),
     ...drift.files_changed.map((path) => `file changed: ${path}`),
   ];
   return [
-    `cause: ${cause.stop_reason} at iteration ${cause.iteration} of ${cause.max_iterations} (source: ${cause.source}); evidence: ${cause.evidence}`,
+    `cause: ${cause.stop_reason} at iteration ${cause.iteration} of ${cause.max_iterations} (source: ${cause.source}); evidence: ${quoted(cause.evidence, 400)}`,
+    cause.reset_read === null
+      ? null
+      : `the reset was read from ${quoted(cause.reset_read.from, 120)}${cause.reset_read.zone === null ? "" : ` in the zone ${cause.reset_read.zone}`} (confidence: ${cause.reset_read.confidence})`,
     section("Completed", items(explanation.completed)),
     section("Mid-way", items(explanation.midway)),
     section("Still intended", items(explanation.intended)),
@@ -151,7 +157,7 @@ function explanationLines(explanation: Explanation): (string | null)[] {
     ),
     section(
       `Uncommitted: ${uncommitted.total_files} files, +${uncommitted.added} -${uncommitted.removed}, checkpoint ${uncommitted.checkpoint ?? "none"}`,
-      uncommitted.files.map((file) => `${file.status} ${file.path} (${file.owner})`),
+      uncommitted.files.map((file) => `${file.status} ${shownName(file.path)} (${file.owner})`),
     ),
     section(
       "Checks",

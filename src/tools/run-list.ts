@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { isResumable } from "../resume/gate.ts";
-import { oneLine } from "../resume/headline.ts";
+import { oneLine } from "../resume/shown.ts";
 import { isoOf, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { oneLine } from "../resume/headline.ts";
+import { oneLine } from "../resume/shown.ts";
 import type { RunEventRecord } from "../run/event.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";

@@ -81,12 +81,16 @@ function cancelled(run: RunRecord, at: string, why: string | null): StopRecord {
     at,
     resets_at: null,
     resets_at_source: null,
+    resets_at_zone: null,
+    resets_at_confidence: null,
     question: null,
     same_stop_in_a_row: run.stop?.reason === "cancelled" ? run.stop.same_stop_in_a_row + 1 : 1,
     ceiling: null,
     // A run that was resumed and stopped again before it began left its tree as it was.
     uncommitted: run.stop?.uncommitted ?? null,
     open_tool_calls: [],
+    background: run.stop?.background ?? [],
+    alive_until: null,
     gaps: [],
   };
 }

@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import type { Repository } from "../checkpoint/checkpoint.ts";
 import { redactCommand, secretKinds } from "../redact/redact.ts";
-import { oneLine } from "../resume/headline.ts";
 import { findPredecessor, type Predecessor } from "../resume/predecessor.ts";
+import { oneLine } from "../resume/shown.ts";
 import { epochMs, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { DEFAULT_MAX_ITERATIONS } from "../run/grant.ts";

@@ -1,4 +1,5 @@
-import { oneLine } from "../resume/headline.ts";
+import { oneLine, quoted } from "../resume/shown.ts";
+import { msOf } from "../run/clock.ts";
 import type { Common } from "./present.ts";
 
 /** Pieces of the text half of answers. Each text is complete by itself: some clients show nothing else. */
@@ -48,12 +49,26 @@ function runLines(run: Common["run"]): string[] {
     if (run.stop.person_must !== null) lines.push(`a person must first: ${run.stop.person_must}`);
     if (run.stop.question !== null)
       lines.push(
-        `question (the agent's words): "${run.stop.question.text}"${run.stop.question.command === null ? "" : `  command: ${run.stop.question.command}`}`,
+        `question (the agent's words): ${quoted(run.stop.question.text, 800)}${run.stop.question.command === null ? "" : `  command: ${quoted(run.stop.question.command, 800)}`}`,
       );
-    if (run.stop.resets_at !== null) lines.push(`resets at: ${run.stop.resets_at}`);
+    if (run.stop.resets_at !== null) lines.push(`resets at: ${run.stop.resets_at} (${relative(run.stop.resets_at, run.now)})`);
   }
-  if (run.waiting_until !== null) lines.push(`waiting until: ${run.waiting_until}`);
+  if (run.waiting_until !== null) lines.push(`waiting until: ${run.waiting_until} (${relative(run.waiting_until, run.now)})`);
   return lines;
+}
+
+/** "in 3 h 20 min", "20 min ago": models have no clock to compare with. */
+function relative(at: string, from: string): string {
+  const minutes = Math.round((msOf(at) - msOf(from)) / 60_000);
+  const size = Math.abs(minutes);
+  const [days, hours] = [Math.floor(size / 1440), Math.floor((size % 1440) / 60)];
+  const parts = [
+    days > 0 ? `${days} d` : "",
+    hours > 0 ? `${hours} h` : "",
+    size % 60 > 0 || size === 0 ? `${size % 60} min` : "",
+  ];
+  const length = parts.filter((part) => part !== "").join(" ");
+  return minutes >= 0 ? `in ${length}` : `${length} ago`;
 }
 
 function nextLines(actions: Common["next_actions"]): string[] {

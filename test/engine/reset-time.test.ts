@@ -129,8 +129,21 @@ describe("readResetTime on fields", () => {
 describe("readResetTime", () => {
   test("trusts a field more than the words and names what it read", () => {
     const both = { structured: { resetsAt: EPOCH }, text: "resets 9pm (UTC)", seen_at: SEEN_AT, timezone: "UTC" };
-    expect(readResetTime(both)).toEqual({ at: "2026-07-19T17:00:00.000Z", source: "resets_at: 1784480400" });
+    expect(readResetTime(both)).toMatchObject({ at: "2026-07-19T17:00:00.000Z", source: "resets_at: 1784480400" });
     expect(readResetTime({ ...both, structured: null })?.source).toBe("resets 9pm (UTC)");
+  });
+
+  test.each([
+    [{ structured: { resetsAt: EPOCH }, text: null }, null, "high"],
+    [{ structured: null, text: "resets 9pm (Asia/Calcutta)" }, "Asia/Calcutta", "high"],
+    [{ structured: null, text: "try again in 3h 20m" }, null, "high"],
+    [{ structured: null, text: "limit reached|1784480400" }, null, "high"],
+    [{ structured: null, text: "resets 9pm" }, "Europe/Berlin", "medium"],
+    [{ structured: null, text: "available again at 2026-08-01 at 00:00" }, "Europe/Berlin", "medium"],
+    [{ structured: { resets_at: 1_784_000_000 }, text: null }, null, "low"],
+    [{ structured: null, text: "resets Jan 2, 8am (UTC)" }, "UTC", "low"],
+  ])("C34: tells the zone it read %j in, and how sure that is", (input, zone, confidence) => {
+    expect(readResetTime({ ...input, seen_at: SEEN_AT, timezone: "Europe/Berlin" })).toMatchObject({ zone, confidence });
   });
 
   test("moves a past instant to the next minute and a far one to 32 days", () => {

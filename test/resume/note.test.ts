@@ -13,6 +13,8 @@ const facts = (reason: (typeof STOP_REASONS)[number] = "max_iterations") => ({
   unfinished: false,
 });
 
+const LEFT = { in_tree: true, missing: [], revision: null, branch: null };
+
 describe("the resume note", () => {
   test("its first line names the true cause, different for every reason", () => {
     const lines = STOP_REASONS.map((reason) => firstLine(facts(reason)));
@@ -38,7 +40,7 @@ describe("the resume note", () => {
     for (const note of [
       nativeNote({ ...facts(), acts }),
       handoffNote({ ...facts(), acts }, "its file is gone"),
-      successorNote({ ...facts(), acts }, { work_in_tree: true, branch: null }),
+      successorNote({ ...facts(), acts }, LEFT),
     ]) {
       expect(note).toMatch(/check before you repeat[\s\S]*git push origin fix/u);
     }
