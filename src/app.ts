@@ -45,6 +45,7 @@ export async function openParts(config: Config, log: Log, role: "door" | "worker
     checkpoints: createCheckpoints({
       env: userEnvironment(config.env),
       home: config.user_home,
+      limits: config.checkpoint_limits,
       ...(points === null ? {} : { afterGit: (command: string) => points.done(`git ${command}`) }),
     }),
   };

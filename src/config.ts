@@ -23,6 +23,9 @@ const fileSchema = z.strictObject({
   fetch_remote: z.boolean().optional(),
   max_live_runs: z.number().int().min(1).max(64).optional(),
   worker_idle_minutes: z.number().positive().optional(),
+  checkpoint_file_mb: z.number().positive().optional(),
+  checkpoint_total_mb: z.number().positive().optional(),
+  checkpoint_run_mb: z.number().positive().optional(),
 });
 
 const crashSchema = z.strictObject({
@@ -53,6 +56,8 @@ export interface Config {
   readonly fetch_remote: boolean;
   readonly max_live_runs: number;
   readonly worker_idle_minutes: number;
+  /** Largest untracked file that a checkpoint takes, all of them in one, and what a run's checkpoints may write of large ones. */
+  readonly checkpoint_limits: { readonly file_bytes: number; readonly total_bytes: number; readonly run_bytes: number };
   readonly inside_run: string | null;
   readonly user_home: string;
   readonly cwd: string;
@@ -66,6 +71,8 @@ export interface Config {
   /** Null everywhere but in the crash tests. */
   readonly crash: CrashPlan | null;
 }
+
+const MB = 2 ** 20;
 
 /** Reads environment and configuration file. `bad_input` names what is wrong in the file. */
 export function readConfig(): Config {
@@ -85,6 +92,11 @@ export function readConfig(): Config {
     fetch_remote: file.fetch_remote ?? true,
     max_live_runs: file.max_live_runs ?? 4,
     worker_idle_minutes: file.worker_idle_minutes ?? 10,
+    checkpoint_limits: {
+      file_bytes: (file.checkpoint_file_mb ?? 50) * MB,
+      total_bytes: (file.checkpoint_total_mb ?? 500) * MB,
+      run_bytes: (file.checkpoint_run_mb ?? 2_000) * MB,
+    },
     inside_run: env[RUN_ID_VARIABLE] ?? null,
     user_home: homedir(),
     cwd: currentFolder(),

@@ -4,6 +4,7 @@ import type { Captured } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
 import { type HeadState, readHead } from "./head.ts";
 import { withPrivateLock } from "./lock.ts";
+import { withNested } from "./nested.ts";
 import { operationOf, stateKey } from "./op-state.ts";
 import { lastSchema, readState, resetPrivateState, STATE_FILES, writeState } from "./private-state.ts";
 import { writeCheckpoint } from "./record.ts";
@@ -31,9 +32,11 @@ export function capture(git: RepoGit, input: CaptureInput): Promise<Captured> {
 export async function captureLocked(git: RepoGit, input: CaptureInput): Promise<{ captured: Captured; snapshot: Snapshot }> {
   const ref = checkpointRef(input.run_id, input.id);
   return withRepair(git, async () => {
-    const plain = await takeSnapshot(git, { thorough: input.thorough ?? false });
+    const plain = await takeSnapshot(git, { thorough: input.thorough ?? false, run_id: input.run_id });
     const forced = input.force ?? [];
-    const snapshot = forced.length > 0 ? await extendSnapshot(git, plain, forced) : plain;
+    const whole = forced.length > 0 ? await extendSnapshot(git, plain, forced) : plain;
+    const ends = input.thorough === true || input.kind === "entry";
+    const snapshot = ends ? { ...whole, skipped: await withNested(git, whole.skipped) } : whole;
     const head = await readHead(git);
     const { commit, files, bytes, fresh } = await commitFor(git, snapshot, head, input);
     await git.run(["update-ref", "--stdin"], {

@@ -2,17 +2,17 @@ import { constants } from "node:fs";
 import { access, lstat } from "node:fs/promises";
 import type { SkippedPath } from "../run/run.ts";
 import { exists } from "./git-dir.ts";
+import type { Limits } from "./limits.ts";
 import type { Listed } from "./list.ts";
 import { absolute, parentsOf } from "./path-text.ts";
 
-export interface Limits {
-  /** Largest untracked file that is captured, in bytes. */
-  readonly file_bytes: number;
-  /** Total of untracked files per checkpoint, in bytes. */
-  readonly total_bytes: number;
-}
+/** Smaller files never count towards what a run may write: source is always covered. */
+const LARGE_BYTES = 2 ** 20;
 
-export const LIMITS: Limits = { file_bytes: 50 * 2 ** 20, total_bytes: 500 * 2 ** 20 };
+/** Bytes of the large ones among the files that are to be written. */
+export function largeBytes(sizes: ReadonlyMap<string, number>): number {
+  return [...sizes.values()].filter((bytes) => bytes >= LARGE_BYTES).reduce((sum, bytes) => sum + bytes, 0);
+}
 
 export interface Classified {
   /** Paths whose present content goes into the private index. */
@@ -30,6 +30,8 @@ export interface TrackedFacts {
   tracked(): Promise<ReadonlySet<string>>;
   /** At least the bytes of untracked files that the private index holds: quick to know. */
   readonly untracked_bound: number;
+  /** Bytes of large files that earlier checkpoints of the same run wrote. */
+  readonly spent_bytes: number;
   /** Size by path of all that the private index holds; read only when the bound is over the limit. */
   held(): Promise<ReadonlyMap<string, number>>;
 }
@@ -89,14 +91,16 @@ async function classifyOne(
 /** Leaves out the largest untracked files first, so that as many as possible are covered. */
 async function applyQuota(facts: TrackedFacts, limits: Limits, result: Classified): Promise<void> {
   const staged = [...result.sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
-  if (facts.untracked_bound + staged <= limits.total_bytes) return;
+  const room = limits.run_bytes - facts.spent_bytes;
+  if (facts.untracked_bound + staged <= limits.total_bytes && largeBytes(result.sizes) <= room) return;
   const [tracked, held] = [await facts.tracked(), await facts.held()];
   let total = 0;
   for (const [path, bytes] of held) if (!tracked.has(path) && !result.sizes.has(path)) total += bytes;
   const fresh = [...result.sizes].filter(([path]) => !tracked.has(path)).sort(([, a], [, b]) => b - a);
   for (const [, bytes] of fresh) total += bytes;
   for (const [path, bytes] of fresh) {
-    if (total <= limits.total_bytes) return;
+    const overRun = bytes >= LARGE_BYTES && largeBytes(result.sizes) > room;
+    if (total <= limits.total_bytes && !overRun) return;
     total -= bytes;
     result.stage.splice(result.stage.indexOf(path), 1);
     result.sizes.delete(path);

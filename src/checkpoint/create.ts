@@ -10,6 +10,7 @@ import { foreignCommits } from "./foreign-commits.ts";
 import { createGit, type Git, listRemote } from "./git.ts";
 import { commitOf, reviveBranch } from "./head.ts";
 import { withoutIgnored } from "./ignored.ts";
+import type { Limits } from "./limits.ts";
 import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
@@ -30,6 +31,8 @@ export interface CheckpointsOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The user's home folder: no repository of ours. */
   readonly home: string;
+  /** Caps of what a checkpoint takes of untracked files; default 50 MB a file, 500 MB a checkpoint, 2,000 MB a run. */
+  readonly limits?: Limits;
   /** Told after each git process with the name of its command; only the crash tests listen. */
   readonly afterGit?: (command: string) => void;
 }

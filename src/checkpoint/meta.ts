@@ -30,6 +30,7 @@ export const metaSchema = z.object({
       path: z.string(),
       bytes: z.number(),
       why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository"]),
+      nested: z.object({ commit: z.string().nullable(), dirty: z.boolean().nullable() }).exactOptional(),
     }),
   ),
 });

@@ -4,6 +4,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import type { Repository } from "./checkpoint.ts";
 import type { Git, GitOutput } from "./git.ts";
 import { findGitDir } from "./git-dir.ts";
+import { LIMITS, type Limits } from "./limits.ts";
 import { splitNul } from "./path-text.ts";
 
 export interface RepoCall {
@@ -26,6 +27,9 @@ export interface RepoGit {
   /** The user's file of ignore rules, whether it is there or not. */
   readonly excludes_file: string;
   readonly user: { readonly name: string; readonly email: string } | null;
+  readonly limits: Limits;
+  /** Git bound to another working tree, e.g. a nested one, with that one's own configuration made harmless. */
+  open(repo: Repository): Promise<RepoGit>;
   run(args: readonly string[], call?: RepoCall): Promise<GitOutput>;
 }
 
@@ -33,7 +37,7 @@ export interface RepoGit {
 export async function openRepoGit(
   git: Git,
   repo: Repository,
-  user: { readonly home: string; readonly env: Readonly<Record<string, string>> },
+  user: { readonly home: string; readonly env: Readonly<Record<string, string>>; readonly limits?: Limits },
 ): Promise<RepoGit> {
   await assertPinned(repo);
   const env = { GIT_DIR: repo.git_dir, GIT_WORK_TREE: repo.top };
@@ -55,6 +59,8 @@ export async function openRepoGit(
       last("core.excludesfile")?.replace(/^~(?=\/)/, user.env["HOME"] ?? user.home) ??
       join(user.env["XDG_CONFIG_HOME"] ?? join(user.env["HOME"] ?? user.home, ".config"), "git", "ignore"),
     user: name && email ? { name, email } : null,
+    limits: user.limits ?? LIMITS,
+    open: (other) => openRepoGit(git, other, user),
     run: (args, { index, ...call } = {}) =>
       git(args, {
         ...call,

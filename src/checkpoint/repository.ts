@@ -72,11 +72,15 @@ async function findTop(path: string): Promise<{ top: string; git_dir: string }> 
 
 async function refuseUnsafe(top: string, home: string): Promise<void> {
   const homeReal = await realpath(home).catch(() => home);
-  if (top === "/" || top === homeReal) {
-    throw problem(
-      `${top} is ${top === "/" ? "the root folder" : "the home folder"}: a run there could touch everything. Give a repository of one project.`,
-    );
-  }
+  const what =
+    top === "/"
+      ? "the root folder"
+      : top === homeReal
+        ? "the home folder"
+        : homeReal.startsWith(`${top}/`)
+          ? "a folder that holds the home folder"
+          : null;
+  if (what !== null) throw problem(`${top} is ${what}: a run there could touch everything. Give a repository of one project.`);
 }
 
 async function readFormat(ask: Ask, top: string): Promise<{ object_format: "sha1" | "sha256"; shallow: boolean }> {

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { z } from "zod";
 import type { SkippedPath } from "../run/run.ts";
-import { type Classified, classify, LIMITS, type Limits, type TrackedFacts } from "./classify.ts";
+import { type Classified, classify, largeBytes, type TrackedFacts } from "./classify.ts";
 import { exists } from "./git-dir.ts";
 import { copyIndex, GITLINK, parseIndex } from "./index-file.ts";
+import { NO_LIMITS } from "./limits.ts";
 import { type Listed, listChanges } from "./list.ts";
 import { absolute, joinNul } from "./path-text.ts";
 import {
@@ -34,7 +36,8 @@ export interface Snapshot {
 
 export interface SnapshotOptions {
   readonly thorough?: boolean;
-  readonly limits?: Limits;
+  /** The run whose checkpoint it becomes: what large files it writes counts towards that run's share. */
+  readonly run_id?: string;
 }
 
 /** Brings the private index up to date with the working tree and writes it as a tree. The caller holds the private lock. */
@@ -45,7 +48,8 @@ export async function takeSnapshot(git: RepoGit, options: SnapshotOptions = {}):
   const ignore_key = await ignoreKey(git);
   const known = await readState(git.private_dir, STATE_FILES.tree, treeSchema);
   const listed = await listCovered(git, user, ignore_key, options.thorough ?? false);
-  const classified = await classify(git.repo.top, listed, await trackedFacts(git, user), options.limits ?? LIMITS);
+  const spent = await spentBy(git, options.run_id);
+  const classified = await classify(git.repo.top, listed, await trackedFacts(git, user, spent), git.limits);
   const before = (await readState(git.private_dir, STATE_FILES.sidecar, sidecarSchema)) ?? {};
   const touched = [...classified.stage, ...classified.remove];
   const clean = touched.length === 0 && user.unchanged && user.ignore_key === ignore_key && known !== null;
@@ -53,6 +57,8 @@ export async function takeSnapshot(git: RepoGit, options: SnapshotOptions = {}):
   if (clean) return { tree: known.tree, user, sidecar: before, skipped: await allSkipped(git, user, classified), index };
   await dropState(git.private_dir, STATE_FILES.tree);
   await stageInto(git, index, classified);
+  if (options.run_id !== undefined && largeBytes(classified.sizes) > 0)
+    await writeState(git.private_dir, SPENT_FILE, { run_id: options.run_id, bytes: spent + largeBytes(classified.sizes) });
   const tree = (await git.run(["write-tree"], { index })).text;
   const sidecar = mergeSidecar(before, touched, await sidecarOf(git, classified.stage));
   await writeState(git.private_dir, STATE_FILES.sidecar, sidecar);
@@ -74,7 +80,7 @@ export async function extendSnapshot(git: RepoGit, snapshot: Snapshot, paths: re
   const index = `${privateIndex(git.private_dir)}.forced`;
   await copyIndex(snapshot.index, index);
   const listed = new Map<string, Listed>(paths.map((path) => [path, "forced"]));
-  const classified = await classify(git.repo.top, listed, await trackedFacts(git, snapshot.user), LIMITS);
+  const classified = await classify(git.repo.top, listed, await trackedFacts(git, snapshot.user, 0), NO_LIMITS);
   await stageInto(git, index, classified);
   const tree = (await git.run(["write-tree"], { index })).text;
   const sidecar = mergeSidecar(snapshot.sidecar, classified.stage, await sidecarOf(git, classified.stage));
@@ -115,11 +121,21 @@ async function listCovered(git: RepoGit, user: UserIndex, ignore_key: string, th
   return listed;
 }
 
-async function trackedFacts(git: RepoGit, user: UserIndex): Promise<TrackedFacts> {
+const SPENT_FILE = "spent.json";
+const spentSchema = z.object({ run_id: z.string(), bytes: z.number() });
+
+/** Bytes of large files that this run's checkpoints wrote here so far; a look that becomes no checkpoint has no share. */
+async function spentBy(git: RepoGit, runId: string | undefined): Promise<number> {
+  const state = runId === undefined ? null : await readState(git.private_dir, SPENT_FILE, spentSchema);
+  return state?.run_id === runId ? (state?.bytes ?? 0) : 0;
+}
+
+async function trackedFacts(git: RepoGit, user: UserIndex, spent_bytes: number): Promise<TrackedFacts> {
   const last = await readState(git.private_dir, STATE_FILES.last, lastSchema);
   let all: Promise<ReadonlySet<string>> | null = null;
   return {
     submodules: submodulesOf(user),
+    spent_bytes,
     tracked: () => {
       all ??= trackedPaths(git);
       return all;

@@ -1,9 +1,10 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
 import type { Act } from "../run/act.ts";
 import { isoOf, msOf, now } from "../run/clock.ts";
-import type { CheckpointRecord, RunRecord, SkippedPath } from "../run/run.ts";
+import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 import { driftSince, ownCommits } from "./drift-since.ts";
+import { whyNotCovered } from "./not-covered.ts";
 import { emptyTree, ownersOf } from "./owners.ts";
 import { HEAD_CONFLICT, type RunRestore } from "./restore.ts";
 import { oneLine } from "./shown.ts";
@@ -160,22 +161,13 @@ async function whoMovedHead(deps: Deps, run: RunRecord, { target }: RunRestore):
     .join(", ");
 }
 
-const WHY_UNCOVERED = {
-  too_big: "it is too big for a checkpoint",
-  quota: "the checkpoint was full",
-  unreadable: "it could not be read",
-  special: "it is no ordinary file",
-  nested_repository: "it is a repository of its own",
-} as const satisfies Record<SkippedPath["why"], string>;
-
 /** What no checkpoint holds, so that nothing of it can be brought back. */
 async function uncovered(deps: Deps, run: RunRecord, { plan, target }: RunRestore): Promise<string[]> {
   const [newest] = await deps.store.checkpoints(run.run_id, 1);
   const skipped = new Map([...target.skipped, ...(newest?.skipped ?? [])].map((item) => [item.path, item] as const));
   for (const path of plan.uncovered) if (!skipped.has(path)) skipped.set(path, { path, bytes: 0, why: "nested_repository" });
   const lines = [...skipped.values()].map(
-    (item) =>
-      `Whatever changed in ${oneLine(item.path, 100)} stays: ${WHY_UNCOVERED[item.why]}${item.bytes > 0 ? ` (${Math.ceil(item.bytes / 2 ** 20)} MB)` : ""}, so no checkpoint covers it.`,
+    (item) => `Whatever changed in ${oneLine(item.path, 100)} stays: ${whyNotCovered(item)}; no checkpoint covers it.`,
   );
   return lines.length <= LISTED
     ? lines

@@ -18,6 +18,7 @@ import { type Conversation, conversationOf, type HostView } from "./conversation
 import { driftNotes } from "./drift-lines.ts";
 import { driftSinceStop } from "./drift-since.ts";
 import { headline } from "./headline.ts";
+import { notCoveredLine } from "./not-covered.ts";
 import { oneLine } from "./shown.ts";
 
 /** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
@@ -323,7 +324,7 @@ function spans(snapshot: StopSnapshot) {
 
 function skippedGaps(snapshot: StopSnapshot): string[] {
   const stopCheckpoint = snapshot.checkpoints.find((checkpoint) => checkpoint.kind === "stop");
-  return (stopCheckpoint?.skipped ?? [])
-    .slice(0, 5)
-    .map((skipped) => `not in the checkpoint: ${skipped.path} (${skipped.why}, ${skipped.bytes} bytes)`);
+  const skipped = stopCheckpoint?.skipped ?? [];
+  const lines = skipped.slice(0, 5).map(notCoveredLine);
+  return skipped.length > lines.length ? [...lines, `not covered: ${skipped.length - lines.length} more paths`] : lines;
 }

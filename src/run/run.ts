@@ -278,6 +278,8 @@ export interface SkippedPath {
   readonly path: string;
   readonly bytes: number;
   readonly why: "too_big" | "quota" | "unreadable" | "special" | "nested_repository";
+  /** Of a nested repository at a step's entry and at a stop: the commit it stood on, and whether it had uncommitted changes. */
+  readonly nested?: { readonly commit: string | null; readonly dirty: boolean | null };
 }
 
 export interface CheckpointRecord {

@@ -154,6 +154,7 @@ export const checkpointSchema = z.object({
         path: z.string(),
         bytes: z.number(),
         why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository"]),
+        nested: z.object({ commit: textOrNull, dirty: z.boolean().nullable() }).exactOptional(),
       }),
     ),
   ),

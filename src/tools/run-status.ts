@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { notCoveredLine } from "../resume/not-covered.ts";
 import { oneLine } from "../resume/shown.ts";
 import type { RunEventRecord } from "../run/event.ts";
-import type { RunRecord } from "../run/run.ts";
+import { CHECKPOINT_KINDS, type CheckpointRecord, type RunRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { common, findRun } from "./present.ts";
@@ -15,6 +16,17 @@ const output = z.object({
   verify: z.array(verifySchema),
   context: z.enum(["pending", "new", "native", "handoff"]).nullable(),
   warnings: z.array(z.string()),
+  checkpoint: z
+    .object({
+      id: z.string(),
+      kind: z.enum(CHECKPOINT_KINDS),
+      iteration: z.number().int(),
+      at: z.string(),
+      files: z.number().int(),
+      bytes: z.number(),
+      not_covered: z.array(z.string()),
+    })
+    .nullable(),
   take_over: z
     .object({
       branch: z.string().nullable(),
@@ -37,11 +49,12 @@ export const runStatus = defineTool({
   output,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
-    const [shared, events, verify, attempts] = await Promise.all([
+    const [shared, events, verify, attempts, checkpoints] = await Promise.all([
       common(ctx, run),
       ctx.store.events(run.run_id, { limit: 10 }),
       ctx.store.lastVerify(run.run_id),
       ctx.store.attempts(run.run_id),
+      ctx.store.checkpoints(run.run_id, 1),
     ]);
     return {
       ...shared,
@@ -52,6 +65,7 @@ export const runStatus = defineTool({
         .map((result) => ({ ...result, command: oneLine(result.command, 160), tail: result.tail.slice(-300) })),
       context: attempts.at(-1)?.context ?? null,
       warnings: ctx.store.copies.refused === null ? [] : [ctx.store.copies.refused],
+      checkpoint: checkpointView(checkpoints[0]),
       take_over: await takeOver(ctx, run),
     };
   },
@@ -71,6 +85,12 @@ export const runStatus = defineTool({
       section("Last events", answer.last_events),
       section("Warnings", answer.warnings),
       answer.context === null ? null : `context of the present attempt: ${answer.context}`,
+      answer.checkpoint === null
+        ? null
+        : section(
+            `Newest checkpoint: ${answer.checkpoint.id} (${answer.checkpoint.kind}, iteration ${answer.checkpoint.iteration}), ${answer.checkpoint.files} files that differ from HEAD, ${answer.checkpoint.bytes} bytes`,
+            answer.checkpoint.not_covered,
+          ),
       answer.take_over === null
         ? null
         : section(
@@ -79,6 +99,13 @@ export const runStatus = defineTool({
           ),
     ]),
 });
+
+/** `files` and `bytes` are of what differs from HEAD: what a checkpoint holds beside the commit it stands on. */
+function checkpointView(checkpoint: CheckpointRecord | undefined): z.output<typeof output>["checkpoint"] {
+  if (checkpoint === undefined) return null;
+  const { id, kind, iteration, at, files, bytes, skipped } = checkpoint;
+  return { id, kind, iteration, at, files, bytes, not_covered: skipped.slice(0, 5).map(notCoveredLine) };
+}
 
 function eventLine(event: RunEventRecord): string {
   const facts = Object.entries(event.data)

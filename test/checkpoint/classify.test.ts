@@ -8,11 +8,12 @@ beforeEach(() => {
 });
 afterEach(() => box.remove());
 
-const limits = { file_bytes: 100, total_bytes: 250 };
+const limits = { file_bytes: 100, total_bytes: 250, run_bytes: 1_000 };
 
 function facts(tracked: readonly string[], held: Readonly<Record<string, number>>) {
   return {
     submodules: new Set<string>(),
+    spent_bytes: 0,
     tracked: async () => new Set(tracked),
     untracked_bound: Object.values(held).reduce((sum, bytes) => sum + bytes, 0),
     held: async () => new Map(Object.entries(held)),
