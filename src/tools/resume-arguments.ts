@@ -24,7 +24,9 @@ export const resumeInput = z.strictObject({
   on_drift: z
     .enum(["keep", "restore", "refuse"])
     .optional()
-    .describe("What to do when others changed the tree since: keep (default), restore the run's files, or refuse."),
+    .describe(
+      "When others changed things since: keep (default) goes on with them and tells the agent; restore puts the stop's files, and in a worktree its HEAD, back after a safety checkpoint and sets a dead git's lock file aside; refuse stops. A merged or remotely deleted branch wants an explicit keep, a dead git's lock keep or restore.",
+    ),
   at: z.enum(["now", "reset"]).optional().describe("After engine_limit: now, or when the usage window resets."),
   auto_resume: autoResumeArgument.optional().describe("Continue by itself after these stops, so many times."),
   verify: z.array(z.string().min(1)).max(50).optional().describe("Replaces the checks of the stopped steps."),
