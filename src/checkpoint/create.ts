@@ -14,6 +14,7 @@ import type { Limits } from "./limits.ts";
 import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
+import { freeCheckpoints, holdingsOf, removeWorktree } from "./reclaim.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
 import { discoverRepository, rememberRoots } from "./repository.ts";
@@ -91,6 +92,11 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     planRestore: (repo, input) => within(repo, (bound) => planRestore(bound, input)),
     applyRestore: (repo, input) => within(repo, (bound) => applyRestore(bound, input)),
     restoreWhole: (repo, input) => within(repo, (bound) => restoreWhole(bound, input)),
+    holdings: (repo, workspace, question) =>
+      within(repo, async (bound) => holdingsOf(bound, workspace === null ? null : await open(workspace), question)),
+    removeWorktree: (repo, workspace, input) =>
+      within(repo, async (bound) => removeWorktree(bound, await open(workspace), input)),
+    freeCheckpoints: (repo, runId, ids) => within(repo, (bound) => freeCheckpoints(bound, runId, ids)),
     commitAll: (repo, message) => within(repo, (bound) => commitAll(bound, message)),
   };
 }

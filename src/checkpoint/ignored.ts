@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { probeLocked } from "./capture.ts";
 import type { PathChange } from "./checkpoint.ts";
@@ -15,45 +15,54 @@ export interface Settled {
 }
 
 /**
- * When ignore rules change, files come into sight or go out of it without being touched: they look as if they were made
- * or deleted. Those are taken apart from what was really done. The tree is looked at as it is now, at the end of the change.
+ * Files come into sight of a checkpoint and go out of it without being touched, when an ignore rule changes or an ignored
+ * file is tracked: they look as if they were made or deleted. Those are taken apart from what was really done. The tree is
+ * looked at as it is now, at the end of the change.
  */
 export async function withoutIgnored(
   git: RepoGit,
   input: { readonly from: string; readonly changes: readonly PathChange[] },
 ): Promise<Settled> {
   const { changes } = input;
-  if (!changes.some((change) => isIgnoreFile(change.path))) return { changes, unknown: [] };
-  return withPrivateLock(git.private_dir, async () => {
-    const added = changes.filter((change) => change.from === null).map((change) => change.path);
-    return { changes: await withoutHidden(git, changes), unknown: await ignoredBefore(git, input.from, added) };
-  });
+  const added = changes.filter((change) => change.from === null).map((change) => change.path);
+  const gone: string[] = [];
+  for (const { path, to } of changes) if (to === null && (await isThere(git, path))) gone.push(path);
+  if (added.length + gone.length === 0) return { changes, unknown: [] };
+  const rulesChanged = changes.some((change) => isIgnoreFile(change.path));
+  return withPrivateLock(git.private_dir, async () => ({
+    changes: gone.length === 0 ? changes : await withoutHidden(git, changes, gone),
+    unknown: await ignoredBefore(git, rulesChanged ? input.from : null, added),
+  }));
 }
 
-/** Files that a rule hides now are as they are on disk, not gone. */
-async function withoutHidden(git: RepoGit, changes: readonly PathChange[]): Promise<PathChange[]> {
-  const gone = changes.filter((change) => change.to === null).map((change) => change.path);
-  if (gone.length === 0) return [...changes];
-  const contents = await contentsAt(git, (await probeLocked(git, gone)).tree, gone);
+async function isThere(git: RepoGit, path: string): Promise<boolean> {
+  const info = await lstat(absolute(git.repo.top, path)).catch(() => null);
+  return info !== null && !info.isDirectory();
+}
+
+/** Files that are out of sight now are as they are on disk, not gone. */
+async function withoutHidden(git: RepoGit, changes: readonly PathChange[], hidden: readonly string[]): Promise<PathChange[]> {
+  const contents = await contentsAt(git, (await probeLocked(git, hidden)).tree, hidden);
   await dropForced(git);
-  const present = new Map(gone.map((path, n) => [path, contents[n] ?? null] as const));
+  const present = new Map(hidden.map((path, n) => [path, contents[n] ?? null] as const));
   return changes
     .map((change) => (change.to === null ? { ...change, to: present.get(change.path) ?? null } : change))
     .filter((change) => !sameContent(change.from, change.to));
 }
 
-/** Of the given paths those that the rules of an earlier tree ignore. */
-async function ignoredBefore(git: RepoGit, tree: string, paths: readonly string[]): Promise<string[]> {
+/** Of the given paths those that the rules of an earlier tree ignore, or without one the rules as they are. */
+async function ignoredBefore(git: RepoGit, tree: string | null, paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) return [];
   const folder = join(git.private_dir, "rules");
   try {
-    await writeRules(git, tree, folder);
+    if (tree !== null) await writeRules(git, tree, folder);
     const checked = await git.run(["check-ignore", "-z", "--stdin", "--no-index"], {
-      input: joinNul(paths),
+      // Names are patterns to this command: what stands before them keeps a colon from being read as one.
+      input: joinNul(paths, () => "./"),
       ok: [0, 1],
-      env: { GIT_WORK_TREE: folder },
+      env: { ...(tree === null ? {} : { GIT_WORK_TREE: folder }), GIT_LITERAL_PATHSPECS: "0" },
     });
-    return splitNul(checked.bytes).map(textOfPath);
+    return splitNul(checked.bytes).map((path) => textOfPath(path.subarray(2)));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

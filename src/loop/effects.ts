@@ -1,20 +1,27 @@
 import { relative, resolve } from "node:path";
 import type { Checkpoints, PathChange, PathContent, Repository } from "../checkpoint/checkpoint.ts";
+import { bytesOfPath } from "../checkpoint/path-text.ts";
 import { shellCommands } from "../checkpoint/shell-words.ts";
 import type { ToolCallSeen } from "../engine/engine.ts";
 import { ALWAYS, absorb, type Owned, type OwnedState, saveOwned } from "../resume/ownership.ts";
 import type { Act } from "../run/act.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
-import type { Drive } from "./drive.ts";
 
 /** What an iteration did to the repository: acts, and the paths that are the run's from then on. */
 
 type CallFacts = Pick<ToolCallSeen, "command" | "paths" | "status">;
 
+/** What of a run this needs: a part of its drive. */
+interface Owner {
+  readonly ctx: { readonly store: Store; readonly checkpoints: Checkpoints };
+  readonly run: Pick<RunRecord, "run_id" | "workspace_kind">;
+  readonly repo: Repository;
+}
+
 /** Acts since the mark, with the run's own commands as evidence. */
 export function observeActs(
-  drive: Drive,
+  owner: Owner,
   input: { readonly mark: string; readonly iteration: number; readonly at: string; readonly calls: readonly CallFacts[] },
 ): Promise<readonly Act[]> {
   const commands = input.calls.flatMap((call) => {
@@ -22,7 +29,7 @@ export function observeActs(
     const outcome = call.status === "completed" ? ("ok" as const) : call.status === "failed" ? ("failed" as const) : null;
     return [{ command: call.command, outcome }];
   });
-  return drive.ctx.checkpoints.observeActs(drive.repo, input.mark, { iteration: input.iteration, at: input.at, commands });
+  return owner.ctx.checkpoints.observeActs(owner.repo, input.mark, { iteration: input.iteration, at: input.at, commands });
 }
 
 export function commitsOf(acts: readonly Act[]): readonly string[] {
@@ -35,13 +42,6 @@ export interface TreeEnd {
   readonly id: string | null;
   readonly tree: string;
   readonly index_tree: string | null;
-}
-
-/** What of a run this needs: a part of its drive. */
-interface Owner {
-  readonly ctx: { readonly store: Store; readonly checkpoints: Checkpoints };
-  readonly run: Pick<RunRecord, "run_id" | "workspace_kind">;
-  readonly repo: Repository;
 }
 
 /** Adds what changed between an iteration's start and end, in files and in the index, to what the run owns, and stores it. */
@@ -140,7 +140,8 @@ function namedPaths(calls: readonly CallFacts[], top: string): (path: string) =>
     for (const word of call.command === null ? [] : redirectedIn(call.command)) add(top, word);
   }
   return (path) => {
-    const plain = path.replaceAll("\\\\", "\\");
+    // An engine speaks JSON: of a name that is not UTF-8 it can only give this form.
+    const plain = bytesOfPath(path).toString("utf8");
     for (let at = plain; ; at = at.slice(0, at.lastIndexOf("/"))) {
       if (named.has(at)) return true;
       if (!at.includes("/")) return false;

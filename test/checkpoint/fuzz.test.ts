@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Captured, Checkpoints } from "../../src/checkpoint/checkpoint.ts";
 import { createCheckpoints } from "../../src/checkpoint/create.ts";
+import { generator } from "../support/generator.ts";
 import { makeSandbox, manifest, type Sandbox, untouchables, write } from "../support/repos.ts";
 
 let box: Sandbox;
@@ -13,17 +14,6 @@ beforeEach(() => {
   checkpoints = createCheckpoints({ env: box.env, home: box.home });
 });
 afterEach(() => box.remove());
-
-/** Small repeatable generator (mulberry32): a failing seed fails again. */
-function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
 
 const NAMES = ["a.txt", "b.txt", "src/x.ts", "src", "n/one", "n/two/deep", "n", "été", "keep.log", 'q"uo\nte'];
 
