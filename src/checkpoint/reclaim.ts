@@ -2,8 +2,8 @@ import { lstat, readFile } from "node:fs/promises";
 import { capture } from "./capture.ts";
 import type { Holdings, ReclaimQuestion } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
+import { exists } from "./git-dir.ts";
 import { commitOf, fullBranch } from "./head.ts";
-import { indexLockAge } from "./index-lock.ts";
 import { readMeta } from "./meta.ts";
 import { operationOf } from "./op-state.ts";
 import { absolute, splitNul, textOfPath } from "./path-text.ts";
@@ -45,7 +45,7 @@ async function inTheTree(main: RepoGit, git: RepoGit): Promise<Omit<Holdings, "c
     ignored: ignored.slice(0, LISTED),
     nested,
     operation: await operationOf(git.repo.git_dir),
-    locked: (await indexLockAge(git.repo.git_dir)) !== null,
+    locked: await exists(`${git.repo.git_dir}/index.lock`),
   };
 }
 
@@ -74,10 +74,8 @@ async function unsafeCommits(main: RepoGit, workspace: RepoGit | null, question:
   const there = await existing(main, tips);
   if (there.length === 0) return [];
   const not = await existing(main, [...question.merged, ...(question.base === null ? [] : [question.base])]);
-  const input = [...there, "--not", ...safe, ...not].map((line) => `${line}\n`).join("");
-  const listed = await main.run(["rev-list", "--format=%H%x09%s", "--no-commit-header", `--max-count=${LISTED}`, "--stdin"], {
-    input,
-  });
+  const input = [...there, ...[...safe, ...not].map((ref) => `^${ref}`)].map((line) => `${line}\n`).join("");
+  const listed = await main.run(["log", "--format=%H%x09%s", `--max-count=${LISTED}`, "--stdin"], { input });
   return listed.text.split("\n").flatMap((line) => {
     const tab = line.indexOf("\t");
     return tab < 0 ? [] : [{ sha: line.slice(0, tab), subject: line.slice(tab + 1) }];

@@ -8,6 +8,7 @@ import { runCommand } from "./run-command.ts";
 import { hasSession, packerOf, unpackSession } from "./session-copy.ts";
 import { type SelfCommand, startEngine } from "./start.ts";
 import { ownStop } from "./turn-end.ts";
+import { processesIn } from "./working-in.ts";
 
 /** Agents by name: those of the configuration, the built-in ones on PATH, those installed under LOOPKEEPER_HOME. */
 export function createAgents(options: AgentsOptions): Agents {
@@ -37,6 +38,7 @@ export function createEngines(options: EnginesOptions): Engines {
       if (killed > 0) options.log("warn", "killed processes that a run had left", { run_id: runId, killed });
       return killed;
     },
+    processesIn,
     processIdentity: ownIdentity,
     isAlive,
     packSession: packerOf(options.env),

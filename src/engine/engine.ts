@@ -168,6 +168,8 @@ export interface Engines {
   }): Promise<CommandResult>;
   /** Kills every process of a run that its marker shows, as after a crash of its driver. Answers how many. */
   killMarked(runId: string): Promise<number>;
+  /** Processes that work in a folder; null where the system does not tell. */
+  processesIn(folder: string): Promise<readonly number[] | null>;
   /** Identity of a process, and whether it is still that process. */
   processIdentity(): Promise<{
     readonly host: string;

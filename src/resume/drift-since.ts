@@ -44,7 +44,7 @@ export async function driftSince(
 
 /** Commits of the run itself: they are never somebody else's. */
 export async function ownCommits(deps: { readonly store: Pick<Store, "acts"> }, run: RunRecord): Promise<readonly string[]> {
-  const acts = await deps.store.acts(run.run_id, 500);
+  const acts = await deps.store.acts(run.run_id, 100_000);
   return acts.flatMap((act) => (act.kind === "commit" && act.ref !== null ? [act.ref] : []));
 }
 

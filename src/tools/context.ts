@@ -30,7 +30,7 @@ export interface ToolContext {
   readonly store: Store;
   readonly checkpoints: Checkpoints;
   readonly agents: Agents;
-  readonly engines: Pick<Engines, "processIdentity" | "isAlive" | "killMarked" | "hasSession">;
+  readonly engines: Pick<Engines, "processIdentity" | "isAlive" | "killMarked" | "hasSession" | "processesIn">;
   readonly settings: ToolSettings;
   /** This host, as drivers name it. */
   readonly host: string;

@@ -1,5 +1,6 @@
 import { codingLoopStart } from "./coding-loop-start.ts";
 import type { Tool } from "./define-tool.ts";
+import { runArchive } from "./run-archive.ts";
 import { runDiff } from "./run-diff.ts";
 import { runExplainStop } from "./run-explain-stop.ts";
 import { runGrantIterations } from "./run-grant-iterations.ts";
@@ -26,4 +27,5 @@ export const TOOLS: readonly Tool[] = [
   runResume,
   runGrantIterations,
   runReset,
+  runArchive,
 ];

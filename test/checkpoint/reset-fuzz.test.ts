@@ -103,18 +103,16 @@ function judge(
   for (const side of ["files", "entries"] as const) {
     for (const path of new Set([...Object.keys(before[side]), ...Object.keys(after[side]), ...Object.keys(target.seen[side])])) {
       const [was, is, then] = [before[side][path], after[side][path], target.seen[side][path]];
-      const own = spans.filter((span) => span.start[side][path] !== span.end[side][path]);
-      const left = own.at(-1)?.end[side][path];
+      const at = (seen: Seen) => coarse(seen[side][path]);
+      const own = spans.filter((span) => at(span.start) !== at(span.end));
       const clean =
         own.length > 0 &&
-        own.every(
-          (span, n) => (n === 0 ? then : own[n - 1]?.end[side][path]) === span.start[side][path] && !span.by_others.has(path),
-        ) &&
-        left === was;
+        own.every((span, n) => at(own[n - 1]?.end ?? target.seen) === at(span.start) && !span.by_others.has(path)) &&
+        at(own.at(-1)?.end ?? target.seen) === at(before);
       const note = `${where}: ${side} ${JSON.stringify(path)} was ${was}, is ${is}, at the target ${then}`;
       if (!clean) expect(is, note).toBe(was);
       // What was ignored at the target no checkpoint holds: there is only the run's own file to take away.
-      else if (is !== then && !(is === undefined && HIDABLE.test(path))) {
+      else if (coarse(is) !== coarse(then) && !(is === undefined && HIDABLE.test(path))) {
         expect(is, note).toBe(was);
         expect(conflicts.has(path) || HIDABLE.test(path) || isBlocked(path, before, after, side), note).toBe(true);
       }
@@ -125,6 +123,11 @@ function judge(
     ownHead.every((span, n) => (n === 0 ? target.seen.head : ownHead[n - 1]?.end.head) === span.start.head) &&
     (ownHead.at(-1)?.end.head ?? target.seen.head) === before.head;
   expect(after.head, `${where}: HEAD`).toBe(cleanHead ? target.seen.head : before.head);
+}
+
+/** Git knows of a file's mode whether it can be executed, and no more: the other bits alone are no change to it. */
+function coarse(what: string | undefined): string | undefined {
+  return what?.replace(/^file (\d+)/u, (_, mode: string) => ((Number.parseInt(mode, 8) & 0o100) === 0 ? "file" : "program"));
 }
 
 /** Somebody else's file or entry stands above or beneath. */
