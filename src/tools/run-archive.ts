@@ -5,10 +5,10 @@ import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { NewRunEvent } from "../run/event.ts";
 import type { RunRecord } from "../run/run.ts";
-import { holding } from "./confirmed-restore.ts";
 import type { Call } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
+import { holding } from "./hold-run.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
@@ -51,7 +51,7 @@ export const runArchive = defineTool({
         "reclaim goes with archiving: what is to be freed cannot be brought back. Leave one of the two out.",
       );
     if (!reclaim) return store(call, run, { archived, lease: null, reclaimed: null });
-    return holding(call.ctx, run, "archive", async (lease) => {
+    return holding(call.ctx, run, async (lease) => {
       const already = run.reclaimed_at !== null;
       const reclaimed = already ? null : await reclaimRun(call.ctx, run, lease);
       return store(call, run, { archived, lease, reclaimed });
@@ -78,7 +78,7 @@ async function store({ ctx, request }: Call, run: RunRecord, { archived, lease, 
   const changed = await ctx.store.apply({
     run_id: run.run_id,
     at,
-    ...(lease === null ? {} : lease),
+    ...(lease === null ? {} : { fence: lease.fence, tree_hold: null }),
     expected_revision: run.revision,
     bump_revision: true,
     run: {

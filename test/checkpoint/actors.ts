@@ -112,7 +112,7 @@ export class RunActor {
   /** Applies a plan as run_reset does; gives the record of its safety checkpoint. */
   async apply(restore: RunRestore): Promise<CheckpointRecord> {
     const start = this.#tree.look();
-    const result = await applyRunRestore(this.#deps, this.run, restore);
+    const result = await applyRunRestore(this.#deps, this.run, restore, {});
     this.spans.push({ start, end: this.#tree.look(), by_others: new Set() });
     await this.#capture("reset");
     const safety = await this.#deps.store.checkpoint(this.run.run_id, result.safety.id);
