@@ -3,8 +3,8 @@ import { newCheckpointId } from "../run/id.ts";
 import { isOfHost, type RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 import { driftSinceStop, ownCommits } from "./drift-since.ts";
-import { oneLine } from "./headline.ts";
 import { loadOwned, sameContent } from "./ownership.ts";
+import { oneLine } from "./shown.ts";
 
 /**
  * Frees what a run holds on disk - its worktree, the copies for another host, checkpoints that are nothing but a commit - when
