@@ -1,9 +1,9 @@
 import { lstat, readFile } from "node:fs/promises";
 import { capture } from "./capture.ts";
-import type { Holdings, ReclaimQuestion } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
 import { exists } from "./git-dir.ts";
 import { commitOf, fullBranch } from "./head.ts";
+import type { Holdings, ReclaimQuestion } from "./holdings.ts";
 import { readMeta } from "./meta.ts";
 import { operationOf } from "./op-state.ts";
 import { absolute, splitNul, textOfPath } from "./path-text.ts";

@@ -1,4 +1,5 @@
-import type { Checkpoints, Holdings, Repository } from "../checkpoint/checkpoint.ts";
+import type { Checkpoints, Repository } from "../checkpoint/checkpoint.ts";
+import type { Holdings } from "../checkpoint/holdings.ts";
 import { newCheckpointId } from "../run/id.ts";
 import { isOfHost, type RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
