@@ -1,6 +1,6 @@
 import type { Act } from "../run/act.ts";
 import type { CheckpointKind, SkippedPath, WorkspaceKind } from "../run/run.ts";
-import type { Reclaiming } from "./holdings.ts";
+import type { Holdings, ReclaimQuestion } from "./holdings.ts";
 
 /**
  * Shapes of the checkpoint layer. Paths are repository-relative with `/`. A name that is not valid UTF-8 is written with
@@ -236,7 +236,7 @@ export interface OwnedPath {
 }
 
 /** Everything the rest of the product asks of git. The only code that runs git is behind it. */
-export interface Checkpoints extends Reclaiming {
+export interface Checkpoints {
   /** The working tree that holds `path`. `repository_problem` when it is no repository, bare, or unsafe (home folder, `/`). */
   discover(path: string): Promise<Repository>;
   /** `host/owner/name` of a remote's URL in any spelling, or null when the text is none. */
@@ -386,4 +386,14 @@ export interface Checkpoints extends Reclaiming {
   restoreWhole(repo: Repository, input: WholeInput): Promise<Captured | null>;
   /** Commits everything that is not committed, without running hooks. The commit's id, or null when there is nothing to commit. */
   commitAll(repo: Repository, message: string): Promise<string | null>;
+  /** What of a run exists nowhere else; its worktree may be gone. */
+  holdings(repo: Repository, workspace: Repository | null, question: ReclaimQuestion): Promise<Holdings>;
+  /** Removes a clean worktree without any force, after saving it once more. The reason when it was left as it is. */
+  removeWorktree(
+    repo: Repository,
+    workspace: Repository,
+    input: { readonly run_id: string; readonly checkpoint_id: string },
+  ): Promise<string | null>;
+  /** Frees checkpoints that hold nothing but a commit; gives the ids of those that are gone. */
+  freeCheckpoints(repo: Repository, runId: string, ids: readonly string[]): Promise<readonly string[]>;
 }
