@@ -80,6 +80,8 @@ export interface EngineListener {
   plan(entries: readonly PlanEntry[]): void;
   report(report: Report): void;
   toolCall(call: ToolCallSeen): void;
+  /** The engine replaced its conversation by a summary; `how` says what showed it. */
+  compacted(how: string): void;
   /** A sign that the engine took the prompt: words, calls, a plan; lists of commands and settings are none. */
   answered(): void;
 }

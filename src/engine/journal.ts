@@ -20,6 +20,8 @@ export interface Journal {
   /** Engines tell it after each request of a turn: only the last one is written, by `flush`. */
   usage(data: object): void;
   permission(text: string, data: object): void;
+  /** The engine replaced its conversation by a summary. */
+  compacted(how: string): void;
   /** Anything else that came from the engine. */
   other(what: string, data: unknown): void;
   flush(): void;
@@ -76,6 +78,11 @@ export function createJournal(listener: EngineListener): Journal {
     permission(text, data) {
       chunks.flush();
       write("loop", "permission", redact(text), { ...data });
+    },
+    compacted(how) {
+      chunks.flush();
+      write("loop", "engine", `the engine compacted its context: ${how}`, { compaction: how });
+      listener.compacted(how);
     },
     other(what, data) {
       write("agent", "engine", what, { update: cutValue(data, OTHER_LIMIT) });

@@ -1,3 +1,4 @@
+import { isCompactionKind, saysCompacted, shrank } from "./compaction.ts";
 import { markActivity, type SessionState } from "./session-state.ts";
 import { isOpen, mergeToolCall, type ToolCallState, withoutOutput } from "./tool-calls.ts";
 import {
@@ -60,7 +61,9 @@ export function readMeta(state: SessionState, meta: Meta): void {
 }
 
 function readUpdate(state: SessionState, update: Update): void {
-  if (!understood(state, update)) state.journal.other(update.sessionUpdate, update);
+  if (understood(state, update)) return;
+  state.journal.other(update.sessionUpdate, update);
+  if (isCompactionKind(update.sessionUpdate)) state.journal.compacted(`it said so (${update.sessionUpdate.slice(0, 60)})`);
 }
 
 /** False for a kind or a shape that is not known. */
@@ -85,6 +88,7 @@ function understood(state: SessionState, update: Update): boolean {
 function readChunk(state: SessionState, kind: "message" | "thought", update: Update): boolean {
   const text = chunkSchema.safeParse(update).data?.content.text;
   if (text === undefined || state.profile.quirks.noise?.test(text)) return false;
+  if (kind === "message" && saysCompacted(text)) state.journal.compacted("it said so");
   if (kind === "message") state.last_message = (state.last_message + text).slice(-8192);
   state.journal.chunk(kind, text);
   return true;
@@ -118,8 +122,16 @@ function readUsage(state: SessionState, update: Update): boolean {
   const usage = usageUpdateSchema.safeParse(update);
   const cost = usage.data?.cost;
   if (cost && (cost.currency ?? "USD") === "USD") state.session_cost_usd = cost.amount;
+  readContext(state, usage.data?.used, usage.data?.size);
   if (usage.success) state.journal.usage(update);
   return usage.success;
+}
+
+function readContext(state: SessionState, used: number | undefined, size: number | undefined): void {
+  if (used === undefined || size === undefined) return;
+  if (shrank(state.context_used, used, size))
+    state.journal.compacted(`its context went from ${state.context_used} to ${used} tokens`);
+  state.context_used = used;
 }
 
 function tellsMore(before: ToolCallState, after: ToolCallState): boolean {

@@ -24,6 +24,8 @@ export interface SessionState {
   allow_once: string | null;
   last_activity_ms: number;
   session_cost_usd: number | null;
+  /** Tokens in the context as last told in this turn. */
+  context_used: number;
   rate_limit: StopEvidence["rate_limit"];
   session_failure: StopEvidence["session_failure"];
   thread_status: string | null;
@@ -54,6 +56,7 @@ export function newSessionState(
     allow_once: launch.allow_once,
     last_activity_ms: monotonicMs(),
     session_cost_usd: null,
+    context_used: 0,
     rate_limit: null,
     session_failure: null,
     thread_status: null,
@@ -66,6 +69,7 @@ export function newSessionState(
 /** Forgets what belongs to the turn before. */
 export function beginTurn(state: SessionState): void {
   state.calls.clear();
+  state.context_used = 0;
   state.last_activity_ms = monotonicMs();
   state.rate_limit = null;
   state.session_failure = null;

@@ -58,6 +58,8 @@ export type Meta = z.output<typeof metaSchema>;
 
 export const usageUpdateSchema = z.looseObject({
   cost: z.looseObject({ amount: z.number(), currency: z.string().optional() }).nullish(),
+  used: z.number().optional().catch(undefined),
+  size: z.number().optional().catch(undefined),
 });
 
 export const updateNotificationSchema = z.looseObject({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ToolCallSeen } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
 import { messageOf } from "../run/errors.ts";
-import type { JournalEntry } from "../run/event.ts";
+import type { JournalEntry, NewRunEvent } from "../run/event.ts";
 import type { IterationRecord, PlanEntry, Report } from "../run/run.ts";
 import { settleByJournal } from "./deliver.ts";
 import type { Drive } from "./drive.ts";
@@ -21,6 +21,7 @@ const callSchema = z.looseObject({
   status: statusSchema,
 });
 const resultSchema = z.looseObject({ id: z.string(), status: statusSchema });
+const compactionSchema = z.looseObject({ compaction: z.string() });
 const markSchema = z.looseObject({ mark: z.string() });
 const planSchema = z.looseObject({
   entries: z.array(z.strictObject({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) })),
@@ -65,6 +66,7 @@ export async function cutIteration(drive: Drive, evidence: string): Promise<CutI
     iterations: [{ ...row, ended_at: at, outcome: "interrupted" }],
     acts,
     events: [
+      ...compactionOf(page.entries, row, at),
       { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: "interrupted", evidence } },
     ],
   });
@@ -106,6 +108,12 @@ async function actsOf(
     });
     return [];
   }
+}
+
+function compactionOf(entries: readonly JournalEntry[], row: IterationRecord, at: string): NewRunEvent[] {
+  const told = compactionSchema.safeParse(entries.findLast((entry) => entry.data?.["compaction"] !== undefined)?.data);
+  if (!told.success) return [];
+  return [{ type: "context_compacted", at, data: { iteration: row.number, step: row.step, how: told.data.compaction } }];
 }
 
 function planOf(entries: readonly JournalEntry[]): { plan?: readonly PlanEntry[] } {

@@ -97,6 +97,9 @@ function listener(drive: Drive, sink: Sink): EngineListener {
     toolCall: (call) => {
       sink.target.calls.set(call.id, call);
     },
+    compacted: (how) => {
+      sink.target.compacted = how;
+    },
     answered: touched,
   };
 }

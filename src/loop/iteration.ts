@@ -1,6 +1,7 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { TurnEnd } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
+import type { NewRunEvent } from "../run/event.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
 import type { Attempt } from "./attempt.ts";
@@ -14,7 +15,7 @@ import { progressKey } from "./progress.ts";
 import { firstPrompt, instructionRef, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
 import { copySession } from "./session-copy.ts";
 import { type Cut, playTurn } from "./turn.ts";
-import { callsSeen, newTurn } from "./turn-seen.ts";
+import { callsSeen, newTurn, type TurnSeen } from "./turn-seen.ts";
 import { runVerify } from "./verify.ts";
 
 /**
@@ -177,6 +178,7 @@ async function finish(
       (record) => ({ ...record, iteration: row.number }),
     ),
     events: [
+      ...compactionEvents(turn, row, at),
       {
         type: "iteration_finished",
         at,
@@ -222,8 +224,16 @@ async function recordCut(drive: Drive, attempt: Attempt, row: IterationRecord, m
       },
     ],
     acts,
-    events: [{ type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: cut.stop.reason } }],
+    events: [
+      ...compactionEvents(turn, row, at),
+      { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: cut.stop.reason } },
+    ],
   });
+}
+
+function compactionEvents(turn: TurnSeen, row: IterationRecord, at: string): NewRunEvent[] {
+  if (turn.compacted === null) return [];
+  return [{ type: "context_compacted", at, data: { iteration: row.number, step: row.step, how: turn.compacted } }];
 }
 
 /** Tokens and time add up; an engine tells its cost per session, so the run's cost is what earlier sessions cost and this one's. */

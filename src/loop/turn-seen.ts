@@ -12,6 +12,8 @@ export interface TurnSeen {
   readonly calls: Map<string, ToolCallSeen>;
   /** Calls that were open when we broke the turn off; a cancelled engine closes them as failed right after. */
   broken_off: readonly ToolCallSeen[];
+  /** What showed that the engine replaced its conversation by a summary in this turn. */
+  compacted: string | null;
   active: boolean;
   onActivity: (() => void) | null;
 }
@@ -33,5 +35,14 @@ export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
 }
 
 export function newTurn(): TurnSeen {
-  return { report: null, plan: null, words: null, calls: new Map(), broken_off: [], active: false, onActivity: null };
+  return {
+    report: null,
+    plan: null,
+    words: null,
+    calls: new Map(),
+    broken_off: [],
+    compacted: null,
+    active: false,
+    onActivity: null,
+  };
 }

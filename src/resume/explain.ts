@@ -19,6 +19,7 @@ import { driftNotes } from "./drift-lines.ts";
 import { driftSinceStop } from "./drift-since.ts";
 import { headline } from "./headline.ts";
 import { notCoveredLine } from "./not-covered.ts";
+import { type RecordGaps, recordGaps } from "./record-gaps.ts";
 import { oneLine } from "./shown.ts";
 
 /** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
@@ -36,7 +37,7 @@ export interface StopSnapshot {
   readonly checkpoints: readonly CheckpointRecord[];
   readonly verify: readonly VerifyRecord[];
   readonly undelivered: readonly InstructionRecord[];
-  readonly journal: { readonly total: number; readonly gaps: readonly string[] };
+  readonly journal: RecordGaps;
   readonly conversation: Conversation;
   readonly drift: Drift | null;
 }
@@ -64,7 +65,7 @@ export async function loadStop(
     store.checkpoints(id, 20),
     store.lastVerify(id),
     store.instructions(id, "undelivered"),
-    store.journal(id, { limit: 1 }),
+    recordGaps(store, id),
   ]);
   const present = await checkPresence(deps, run, checkpoints);
   const drift = await driftSinceStop(deps, run, stop, options.remote);
@@ -79,7 +80,7 @@ export async function loadStop(
     checkpoints: present,
     verify,
     undelivered,
-    journal: { total: journal.total, gaps: journal.gaps },
+    journal,
     conversation: await conversationOf(store, deps.here, run, attempts, drift?.workspace_missing === false),
     drift,
   };
@@ -159,12 +160,12 @@ export function explain(snapshot: StopSnapshot) {
       .map((entry) => oneLine(entry.text, 200)),
     spans: spans(snapshot),
     checkpoints: snapshot.checkpoints
-      .slice(0, 10)
+      .slice(0, 20)
       .map(({ id, kind, iteration, at, files, bytes, state }) => ({ id, kind, iteration, at, files, bytes, state })),
     grants: snapshot.grants.slice(-10).map(({ at, iterations }) => ({ at, iterations })),
     context: {
       engine_session: snapshot.conversation.state,
-      transcript_events: snapshot.journal.total,
+      transcript_events: snapshot.journal.total ?? 0,
       gaps: [...snapshot.conversation.gaps, ...snapshot.journal.gaps, ...stop.gaps, ...skippedGaps(snapshot)]
         .slice(0, 8)
         .map((gap) => oneLine(gap, 320)),
@@ -299,13 +300,12 @@ function spans(snapshot: StopSnapshot) {
   const { run, attempts, iterations } = snapshot;
   const list: { from_iteration: number; to_iteration: number; ended_by: StopReason; unfinished: boolean }[] = [];
   let from = 1;
-  const ended = attempts
-    .filter((attempt) => attempt.ended_by !== null && attempt.ended_by !== "done")
-    .toSorted((a, b) => (a.opened_at < b.opened_at ? -1 : 1));
-  for (const [index, attempt] of ended.entries()) {
-    const next = ended[index + 1];
+  const inOrder = attempts.toSorted((a, b) => (a.opened_at < b.opened_at ? -1 : 1));
+  for (const [index, attempt] of inOrder.entries()) {
+    if (attempt.ended_by === null || attempt.ended_by === "done") continue;
+    // The attempt that a resume opened, of whatever step: it says how many iterations were finished at the stop.
+    const next = inOrder.slice(index + 1).find((later) => later.opened_at >= (attempt.ended_at ?? later.opened_at));
     const to = next?.opened_at_iteration ?? run.iteration;
-    if (attempt.ended_by === null) continue;
     list.push({
       from_iteration: from,
       to_iteration: to,

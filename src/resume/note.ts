@@ -30,6 +30,8 @@ export interface NoteFacts {
   readonly entry?: boolean;
   /** Commits that others made while the run was under way. */
   readonly others?: readonly ForeignCommit[];
+  /** What is missing from the record or from the engine's memory, in words. */
+  readonly gaps?: readonly string[];
   /** The last iteration was begun and its end never recorded. */
   readonly unfinished: boolean;
 }
@@ -51,6 +53,7 @@ export function nativeNote(facts: NoteFacts): string {
     ...evidenceLines(facts.stop),
     ...backgroundLines(facts.stop),
     ...driftLines(facts),
+    ...gapLines(facts),
     ...actLines(facts.acts, "this run"),
     ...othersLines(facts.others ?? []),
     ...uncommittedLines(facts.stop, "this run"),
@@ -70,6 +73,7 @@ export function handoffNote(facts: NoteFacts, why: string): string {
     ...stepLines(facts.steps),
     // Before the longer lists: a note that has to be cut must not lose what others did.
     ...driftLines(facts),
+    ...gapLines(facts),
     ...actLines(facts.acts, "this run"),
     ...othersLines(facts.others ?? []),
     ...uncommittedLines(facts.stop, "this run"),
@@ -143,6 +147,11 @@ function driftLines(facts: NoteFacts): string[] {
       : []),
     ...(drift === null ? [] : driftOrders(drift)),
   ];
+}
+
+/** Words of ours about what is missing. */
+function gapLines({ gaps = [] }: NoteFacts): string[] {
+  return gaps.length === 0 ? [] : [`Not in the record, or not in your memory: ${gaps.slice(0, 8).join("; ")}.`];
 }
 
 /** Whole parts only: a cut inside a fence would leave it open and the rest of the prompt inside it. The last part always fits. */

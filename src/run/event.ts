@@ -32,6 +32,7 @@ export const RUN_EVENT_TYPES = [
   "run_unarchived",
   "run_reclaimed",
   "driver_lost",
+  "context_compacted",
 ] as const;
 export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
 

@@ -1,5 +1,5 @@
 import type { Act } from "../run/act.ts";
-import type { RunEventRecord } from "../run/event.ts";
+import type { RunEventRecord, RunEventType } from "../run/event.ts";
 import type { Grant } from "../run/grant.ts";
 import type {
   AttemptRecord,
@@ -98,10 +98,11 @@ export async function readInstructions(
 export async function readEvents(
   { db }: Backend,
   runId: string,
-  { after, limit }: { readonly after?: number; readonly limit: number },
+  { after, types, limit }: { readonly after?: number; readonly types?: readonly RunEventType[]; readonly limit: number },
 ): Promise<RunEventRecord[]> {
   let query = db.selectFrom("events").selectAll().where("run_id", "=", runId);
   if (after !== undefined) query = query.where("seq", ">", after);
+  if (types !== undefined) query = query.where("type", "in", [...types]);
   const rows = await query
     .orderBy("seq", after === undefined ? "desc" : "asc")
     .limit(limit)

@@ -1,5 +1,5 @@
 import type { Act } from "../run/act.ts";
-import type { JournalEntry, NewJournalEntry, NewRunEvent, RunEventRecord } from "../run/event.ts";
+import type { JournalEntry, NewJournalEntry, NewRunEvent, RunEventRecord, RunEventType } from "../run/event.ts";
 import type { Grant } from "../run/grant.ts";
 import type {
   AttemptRecord,
@@ -266,7 +266,10 @@ export interface Store {
   lastVerify(runId: string): Promise<readonly VerifyRecord[]>;
   instructions(runId: string, which: "undelivered" | "all"): Promise<readonly InstructionRecord[]>;
   /** Oldest first; `limit` keeps the newest when `after` is left out. */
-  events(runId: string, query: { readonly after?: number; readonly limit: number }): Promise<readonly RunEventRecord[]>;
+  events(
+    runId: string,
+    query: { readonly after?: number; readonly types?: readonly RunEventType[]; readonly limit: number },
+  ): Promise<readonly RunEventRecord[]>;
   /** A text longer than 128 Ki characters is kept as several entries, its parts (`journal-parts.ts`). */
   journal(runId: string, query: JournalQuery): Promise<JournalPage>;
   /** Looks for damage all over a run's journal; memory does not grow with it. */

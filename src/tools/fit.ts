@@ -50,13 +50,30 @@ export function jsonLength(text: string): number {
   return JSON.stringify(text).length - 2;
 }
 
+/** Lists that have an address of their own are shortened first. */
+const FEWER = { key: "checkpoints", counts: [10, 5] } as const;
+
 export function fitAnswer(answer: Record<string, unknown>): Record<string, unknown> {
   let fitted = answer;
+  for (const count of FEWER.counts) {
+    if (JSON.stringify(fitted).length <= WANTED_CHARACTERS) return fitted;
+    fitted = fewerOf(answer, count);
+  }
+  const base = fitted;
   for (const limits of STEPS) {
     if (JSON.stringify(fitted).length <= WANTED_CHARACTERS) return fitted;
-    fitted = shrinkObject(answer, limits);
+    fitted = shrinkObject(base, limits);
   }
   return fitted;
+}
+
+function fewerOf(value: object, count: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (key === FEWER.key && Array.isArray(item)) return [key, item.slice(0, count)];
+      return [key, typeof item === "object" && item !== null && !Array.isArray(item) ? fewerOf(item, count) : item];
+    }),
+  );
 }
 
 function shrinkObject(value: object, limits: Limits): Record<string, unknown> {

@@ -4,6 +4,7 @@ import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
+import { recordGaps } from "../resume/record-gaps.ts";
 import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -51,8 +52,12 @@ export async function prepareResume(
   const attempts = await ctx.store.attempts(run.run_id);
   const step = stepToContinue(run, facts.steps);
   const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
-  const [acts, iterations] = await Promise.all([ctx.store.acts(run.run_id, 50), ctx.store.iterations(run.run_id, 1)]);
-  const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false };
+  const [acts, iterations, { gaps }] = await Promise.all([
+    ctx.store.acts(run.run_id, 50),
+    ctx.store.iterations(run.run_id, 1),
+    recordGaps(ctx.store, run.run_id),
+  ]);
+  const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false, gaps };
   const session = sessionToContinue(step?.step, attempts);
   return {
     attempts,

@@ -127,10 +127,13 @@ export const runExplainStop = defineTool({
     };
   },
   render: (answer) =>
-    renderAnswer(answer, [...explanationLines(answer.explanation), section("Choices", answer.choices.map(choiceLine))]),
+    renderAnswer(answer, [
+      ...explanationLines(answer.explanation, answer.run.run_id),
+      section("Choices", answer.choices.map(choiceLine)),
+    ]),
 });
 
-function explanationLines(explanation: Explanation): (string | null)[] {
+function explanationLines(explanation: Explanation, runId: string): (string | null)[] {
   const { cause, uncommitted, drift } = explanation;
   const items = (list: Explanation["completed"]): string[] =>
     list.map((entry) => (entry.source === "reported" ? `${quoted(entry.what, 220)} [reported]` : `${entry.what} [observed]`));
@@ -179,7 +182,7 @@ function explanationLines(explanation: Explanation): (string | null)[] {
       explanation.grants.map((grant) => `+${grant.iterations} at ${grant.at}`),
     ),
     section(
-      "Checkpoints, newest first (run_reset takes one as `to`)",
+      `Checkpoints, newest first (run_reset takes one as to; all of them: loopkeeper://runs/${runId}/checkpoints)`,
       explanation.checkpoints.map(
         (one) =>
           `${one.id} ${one.kind} iteration ${one.iteration} ${one.at}, ${one.files} files${one.state === "present" ? "" : `, ${one.state}`}`,

@@ -70,7 +70,7 @@ async function launchIn(name: AgentName, folder: string, port: number): Promise<
     mode: null,
     silence_s: 120,
     tool_silence_s: 120,
-    listener: { entry: nothing, plan: nothing, report: nothing, toolCall: nothing, answered: nothing },
+    listener: { entry: nothing, plan: nothing, report: nothing, toolCall: nothing, compacted: nothing, answered: nothing },
   };
 }
 

@@ -6,7 +6,7 @@ import { newSessionState } from "../../src/engine/session-state.ts";
 import { setMode } from "../../src/engine/set-mode.ts";
 import type { PermissionLevel } from "../../src/run/run.ts";
 
-const LISTENER: EngineListener = { entry() {}, plan() {}, report() {}, toolCall() {}, answered() {} };
+const LISTENER: EngineListener = { entry() {}, plan() {}, report() {}, toolCall() {}, compacted() {}, answered() {} };
 
 /** The mode that is set, or the refusal. */
 async function outcome(

@@ -20,6 +20,7 @@ export interface Heard {
   readonly reports: Report[];
   readonly calls: ToolCallSeen[];
   activities: number;
+  readonly compactions: string[];
 }
 
 export interface Workbench {
@@ -44,12 +45,13 @@ export async function workbench(env: Record<string, string> = {}): Promise<Workb
   const base = { PATH: process.env["PATH"] ?? "", HOME: folder, LOOPKEEPER_SCRIPTED_HOME: join(folder, "sessions"), ...env };
   const engines = createEngines({ env: base, self: SELF, log: () => {} });
   await mkdir(cwd);
-  const heard: Heard = { entries: [], plans: [], reports: [], calls: [], activities: 0 };
+  const heard: Heard = { entries: [], plans: [], reports: [], calls: [], activities: 0, compactions: [] };
   const listener: EngineListener = {
     entry: (entry) => heard.entries.push(entry),
     plan: (entries) => heard.plans.push(entries),
     report: (report) => heard.reports.push(report),
     toolCall: (call) => heard.calls.push(call),
+    compacted: (how) => heard.compactions.push(how),
     answered: () => {
       heard.activities += 1;
     },
