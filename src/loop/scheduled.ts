@@ -75,6 +75,7 @@ async function continuation(ctx: LoopContext, run: RunRecord): Promise<Omit<RunC
       settings: { ...run.settings, auto_resume: used },
       model: run.model,
       verify: null,
+      also: [],
       data: { waited_until: run.waiting_until },
     },
   );

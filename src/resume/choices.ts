@@ -1,6 +1,6 @@
 import { iterationsLeft } from "../run/grant.ts";
 import type { ResumeNeed } from "../run/stop-reason.ts";
-import { beforeReset, defaultFrom, type GateFacts, resetToStartRefusal, resumeNeeds } from "./gate.ts";
+import { beforeReset, defaultFrom, type GateFacts, redoNeeds, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 
 /** One thing that the owner may do now, with literal arguments. */
@@ -31,6 +31,7 @@ export function choices(facts: GateFacts, nowMs: number, freshBase = false): rea
     resetChoice(facts, false),
     resetChoice(facts, true),
     ...bringBackChoice(facts),
+    ...redoChoices(facts),
     startNew(facts, freshBase),
   ];
   // One recommendation at most: the first allowed one in this order of merit.
@@ -189,6 +190,29 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
   };
 }
 
+/** Steps listed one by one; a run may have many more. */
+const REDO_LISTED = 10;
+
+function redoChoices(facts: GateFacts): Choice[] {
+  const begun = facts.steps.filter((step) => step.attempt > 0);
+  const [first] = begun;
+  if (first === undefined) return [];
+  const refused = refusalOf("redo", facts.run);
+  const args = { run_id: facts.run.run_id, step: first.step };
+  if (refused !== null) return [refusedChoice("redo", "Do a step again", "run_redo", args, refused)];
+  return begun.slice(-REDO_LISTED).map((step) => ({
+    action: "redo",
+    label: facts.steps.length === 1 ? "Do it again from the start" : `Do step ${step.step} again`,
+    tool: "run_redo",
+    args: withRevision(facts, { step: step.step }),
+    needs: redoNeeds(facts, step),
+    allowed: true,
+    recommended: false,
+    destructive: true,
+    why: "takes the files back to where the step began and runs it and what came after it anew; shows the consequences first",
+  }));
+}
+
 /** After a reset to the start, the way back: the safety checkpoint that holds what the reset removed. */
 function bringBackChoice(facts: GateFacts): Choice[] {
   const { was_reset: safety } = facts.run;
@@ -238,7 +262,7 @@ function refusedChoice(
     needs: [],
     allowed: false,
     recommended: false,
-    destructive: action === "reset",
+    destructive: action === "reset" || action === "redo",
     why: `${refused.word}: ${refused.message}`,
   };
 }

@@ -1,11 +1,12 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
 import type { Act } from "../run/act.ts";
 import { isoOf, msOf, now } from "../run/clock.ts";
-import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import type { CheckpointRecord, RunRecord, StepRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 import { driftSince, ownCommits } from "./drift-since.ts";
 import { whyNotCovered } from "./not-covered.ts";
 import { emptyTree, ownersOf } from "./owners.ts";
+import type { EntryPoint } from "./redo.ts";
 import { HEAD_CONFLICT, type RunRestore } from "./restore.ts";
 import { oneLine } from "./shown.ts";
 
@@ -30,26 +31,78 @@ export async function resetConsequences(
   restore: RunRestore,
   wish: { readonly to_start: boolean; readonly restart: boolean; readonly overwrite: readonly string[] },
 ): Promise<Consequences> {
-  const { plan, target } = restore;
-  const acts = (await deps.store.acts(run.run_id, 500)).filter((act) => isAfter(act, target));
-  const overwritten = wish.overwrite.filter((path) => plan.restore.includes(path) || plan.remove.includes(path));
-  return {
-    happens: [
-      await whichRun(deps, run),
-      `Its files go back to ${wish.to_start ? "the state before the run began" : `checkpoint ${target.id} (${target.kind}, iteration ${target.iteration}, ${target.at})`}: ${plan.restore.length} restored, ${plan.remove.length} removed.`,
-      ...headHappens(run, restore),
-      "Everything that is removed is kept in a safety checkpoint first; resetting to it brings all of it back.",
-      ...(overwritten.length > 0
-        ? [`Overwritten although others changed them: ${overwritten.slice(0, LISTED).join(", ")}.`]
-        : []),
-      ...(await leftAlone(deps, run, restore)),
+  const { target } = restore;
+  return restoreConsequences(deps, run, restore, {
+    overwrite: wish.overwrite,
+    verb: "is reset",
+    back_to: wish.to_start
+      ? "the state before the run began"
+      : `checkpoint ${target.id} (${target.kind}, iteration ${target.iteration}, ${target.at})`,
+    afterwards: [
       wish.restart
         ? "A new run with the same settings is started."
         : wish.to_start
           ? "The run stays stopped and cannot be resumed until it is reset to its safety checkpoint."
           : "The run stays resumable, by hand-off: its engine's conversation is not continued.",
     ],
+    undoes: [],
+  });
+}
+
+/** What taking a step up again from its entry does. */
+export async function redoConsequences(
+  deps: Deps,
+  run: RunRecord,
+  restore: RunRestore,
+  wish: { readonly point: EntryPoint; readonly overwrite: readonly string[] },
+): Promise<Consequences> {
+  const { step, began_after, dependents } = wish.point;
+  const names = (steps: readonly StepRecord[]) => steps.map((other) => oneLine(other.step, 60)).join(", ");
+  return restoreConsequences(deps, run, restore, {
+    overwrite: wish.overwrite,
+    verb: `is taken up again from step ${oneLine(step.step, 60)}`,
+    back_to: `the state in which that step began (checkpoint ${restore.target.id}, ${restore.target.at})`,
+    afterwards: [
+      `Step ${oneLine(step.step, 60)} runs as attempt ${step.attempt + 1}, in a new engine session that is handed over to; then the run goes on to its end.`,
+      ...(began_after.length > 0 ? [`Steps that began after it run again: ${names(began_after)}.`] : []),
+      ...(dependents.length > 0 ? [`Steps that need it wait for it: ${names(dependents)}.`] : []),
+    ],
+    undoes: [step, ...began_after].map(
+      (other) =>
+        `the work of step ${oneLine(other.step, 60)} (${other.state}, ${other.iteration} iterations, attempt ${other.attempt})`,
+    ),
+  });
+}
+
+async function restoreConsequences(
+  deps: Deps,
+  run: RunRecord,
+  restore: RunRestore,
+  wish: {
+    readonly overwrite: readonly string[];
+    readonly verb: string;
+    readonly back_to: string;
+    readonly afterwards: readonly string[];
+    readonly undoes: readonly string[];
+  },
+): Promise<Consequences> {
+  const { plan, target } = restore;
+  const acts = (await deps.store.acts(run.run_id, 500)).filter((act) => isAfter(act, target));
+  const overwritten = wish.overwrite.filter((path) => plan.restore.includes(path) || plan.remove.includes(path));
+  return {
+    happens: [
+      await whichRun(deps, run, wish.verb),
+      `Its files go back to ${wish.back_to}: ${plan.restore.length} restored, ${plan.remove.length} removed.`,
+      ...headHappens(run, restore),
+      "Everything that is removed is kept in a safety checkpoint first; resetting to it brings all of it back.",
+      ...(overwritten.length > 0
+        ? [`Overwritten although others changed them: ${overwritten.slice(0, LISTED).join(", ")}.`]
+        : []),
+      ...(await leftAlone(deps, run, restore)),
+      ...wish.afterwards,
+    ],
     undoes: [
+      ...wish.undoes,
       ...listed("restores", plan.restore),
       ...listed("removes", plan.remove),
       ...(plan.head === null ? [] : acts.filter(leavesTheBranch).slice(-LISTED).map(undoneCommit)),
@@ -98,7 +151,7 @@ function headHappens(run: RunRecord, { plan, repo }: RunRestore): string[] {
 const short = (ref: string | null): string | null => ref?.replace(/^refs\/heads\//u, "") ?? null;
 
 /** Names the run so that nobody resets the wrong one. */
-async function whichRun(deps: Deps, run: RunRecord): Promise<string> {
+async function whichRun(deps: Deps, run: RunRecord, verb: string): Promise<string> {
   const hours = (msOf(now()) - msOf(run.created_at)) / 3_600_000;
   const age = hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} h`;
   const runs = await deps.store.runsOfRepository({
@@ -108,7 +161,7 @@ async function whichRun(deps: Deps, run: RunRecord): Promise<string> {
     limit: 10,
   });
   const newer = runs.find((other) => other.run_id !== run.run_id && other.created_at > run.created_at);
-  return `Run ${run.run_id} ("${oneLine(run.objective, 120)}") on ${run.repo_path}, branch ${short(run.branch) ?? "none"}, started ${age} ago, is reset.${newer === undefined ? "" : ` A newer run on this repository is ${newer.run_id} ("${oneLine(newer.objective, 60)}", ${newer.state}).`}`;
+  return `Run ${run.run_id} ("${oneLine(run.objective, 120)}") on ${run.repo_path}, branch ${short(run.branch) ?? "none"}, started ${age} ago, ${verb}.${newer === undefined ? "" : ` A newer run on this repository is ${newer.run_id} ("${oneLine(newer.objective, 60)}", ${newer.state}).`}`;
 }
 
 /** Uncommitted files that are somebody else's, so that nobody fears for them. */

@@ -3,6 +3,7 @@ import { iterationsLeft } from "../run/grant.ts";
 import type { AttemptRecord, InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
 import { type ResumeNeed, stopReasonRow } from "../run/stop-reason.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
+import { shareUsedUp, stepToContinue } from "./reopen.ts";
 
 /** What a resume needs and where it starts. What a run's state refuses altogether is the table of refusals.ts. */
 
@@ -61,12 +62,16 @@ export function resumeNeeds(facts: GateFacts, from: "stop" | "entry"): readonly 
   return [...needs];
 }
 
-/** Whether the run, and the step that its own share stopped, may begin another iteration. */
+/** Whether the run, and the step that goes on, may begin another iteration. */
 function hasIterations(facts: GateFacts): boolean {
   if (iterationsLeft(facts.run) === 0) return false;
-  if (facts.run.stop?.ceiling !== "step") return true;
-  const step = facts.steps.find((candidate) => candidate.step === facts.run.stop?.step);
-  return step?.max_iterations == null || step.iteration < step.max_iterations;
+  const step = stepToContinue(facts.run, facts.steps);
+  return step === null || !shareUsedUp(step);
+}
+
+/** What run_redo must be given for a step. */
+export function redoNeeds(facts: GateFacts, step: StepRecord): readonly ResumeNeed[] {
+  return iterationsLeft(facts.run) === 0 || shareUsedUp(step) ? ["add_iterations"] : [];
 }
 
 /** True while an engine's usage window is known to be spent: run_resume then wants `at`. */

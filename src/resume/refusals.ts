@@ -10,6 +10,7 @@ export const WISHES = {
   resume: "run_resume",
   grant: "run_grant_iterations",
   reset: "run_reset",
+  redo: "run_redo",
   instruct: "run_instruct",
   archive: "run_archive",
   stop: "run_stop",
@@ -51,7 +52,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     code: "not_allowed",
     when: "is queued, running or stopping",
     applies: (run) => isLive(run.state),
-    refuses: ["reset", "archive"],
+    refuses: ["reset", "redo", "archive"],
     message: (run) => `the run is ${run.state}; stop it first with run_stop, then wait with run_wait.`,
   },
   {
@@ -75,7 +76,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     code: "not_allowed",
     when: "was reclaimed",
     applies: (run) => run.reclaimed_at !== null,
-    refuses: ["resume", "grant", "reset", "instruct"],
+    refuses: ["resume", "grant", "reset", "redo", "instruct"],
     message: (run) => `the run's workspace was freed at ${run.reclaimed_at ?? ""}; start a new run with coding_loop_start.`,
   },
   {
@@ -83,7 +84,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     code: "not_allowed",
     when: "is archived",
     applies: (run) => run.archived_at !== null,
-    refuses: ["resume", "grant", "reset", "instruct"],
+    refuses: ["resume", "grant", "reset", "redo", "instruct"],
     message: (run) => `the run was archived at ${run.archived_at ?? ""}; bring it back first (run_archive with archived: false).`,
   },
   {
@@ -115,7 +116,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     code: "not_allowed",
     when: "was reset to its start",
     applies: (run) => run.was_reset !== null,
-    refuses: ["resume", "grant", "instruct"],
+    refuses: ["resume", "grant", "redo", "instruct"],
     message: (run) =>
       `the run was reset to its start; call run_reset with to: "${run.was_reset ?? ""}" (its safety checkpoint) to bring the work back, or start a new run with coding_loop_start.`,
   },

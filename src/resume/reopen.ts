@@ -14,6 +14,8 @@ export interface Reopening {
   readonly model: string | null;
   /** Replaces the checks of the steps that are reopened; null keeps them. */
   readonly verify: readonly string[] | null;
+  /** Steps that are taken back with the one that goes on, because they began on its work (an entry restore undoes that). */
+  readonly also: readonly string[];
   /** Facts for the record: a restore that was made, the drift choice. */
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -29,23 +31,27 @@ export function reopenChange(
   const { run, steps, attempts } = facts;
   const next = transition(run.state, run.stop_reason, { type: "resume" });
   if (next === null) return null;
-  const reopened = reopenedSteps(run, steps);
-  const waiting = attempts.filter((attempt) => attempt.ended_at === null);
-  const opened = reopened.filter((step) => step.attempt > 0).map((step) => newAttempt(step, attempts, run, input));
-  const event: NewRunEvent = {
-    type: "run_resumed",
+  const reopened = reopenedSteps(run, steps, input.also);
+  const change = pendingAgain(run, attempts, {
     at: input.at,
-    data: {
-      by: input.by,
-      from: input.from,
-      add_iterations: input.add_iterations,
-      steps: reopened.map((step) => step.step),
-      ...input.data,
+    reopened: reopened.map((step) => ({ step, from: input.from, share: shareAfterGrant(step, input.add_iterations) })),
+    add_iterations: input.add_iterations,
+    instructions: input.instructions,
+    verify: input.verify,
+    event: {
+      type: "run_resumed",
+      at: input.at,
+      data: {
+        by: input.by,
+        from: input.from,
+        add_iterations: input.add_iterations,
+        steps: reopened.map((step) => step.step),
+        ...input.data,
+      },
     },
-  };
+  });
   return {
-    expected_revision: run.revision,
-    bump_revision: true,
+    ...change,
     run: {
       state: next.state,
       stop_reason: next.stop_reason,
@@ -54,28 +60,56 @@ export function reopenChange(
       settings: input.settings,
       model: input.model,
     },
-    steps: reopened.map((step) => ({
+  };
+}
+
+/** Makes steps pending again, each that was begun in a new attempt, with the grant and the instructions that go with it. */
+export function pendingAgain(
+  run: RunRecord,
+  attempts: readonly AttemptRecord[],
+  input: {
+    readonly at: string;
+    readonly reopened: readonly {
+      readonly step: StepRecord;
+      readonly from: "stop" | "entry";
+      readonly share: number | null;
+    }[];
+    readonly add_iterations: number;
+    readonly instructions: readonly InstructionRecord[];
+    readonly verify: readonly string[] | null;
+    readonly event: NewRunEvent;
+  },
+): Omit<RunChange, "run_id" | "at" | "run"> {
+  const { at } = input;
+  const opened = input.reopened
+    .filter(({ step }) => step.attempt > 0)
+    .map(({ step, from }) => newAttempt(step, attempts, run, { at, from }));
+  const granted = { iterations: input.add_iterations };
+  return {
+    expected_revision: run.revision,
+    bump_revision: true,
+    steps: input.reopened.map(({ step, share }) => ({
       step: step.step,
       state: "pending",
       attempt: step.attempt > 0 ? step.attempt + 1 : 0,
-      max_iterations: shareAfterGrant(step, run, input.add_iterations),
+      max_iterations: share,
       ...(input.verify === null ? {} : { verify: input.verify }),
     })),
     open_attempts: opened,
     // Opened by an earlier resume and never begun: the new call decides anew from where and with what.
-    attempts: waiting.map(({ step, attempt }) => ({ step, attempt, ended_at: input.at, ended_by: run.stop_reason })),
-    ...(input.add_iterations > 0 ? { grants: [{ iterations: input.add_iterations, at: input.at }] } : {}),
+    attempts: attempts
+      .filter((attempt) => attempt.ended_at === null)
+      .map(({ step, attempt }) => ({ step, attempt, ended_at: at, ended_by: run.stop_reason })),
+    ...(input.add_iterations > 0 ? { grants: [{ ...granted, at }] } : {}),
     new_instructions: input.instructions,
     events: [
-      event,
-      ...(input.add_iterations > 0
-        ? [{ type: "iterations_granted", at: input.at, data: { iterations: input.add_iterations } } as const]
-        : []),
+      input.event,
+      ...(input.add_iterations > 0 ? [{ type: "iterations_granted", at, data: granted } as const] : []),
       ...opened.map(
         (attempt) =>
           ({
             type: "attempt_opened",
-            at: input.at,
+            at,
             data: { step: attempt.step, attempt: attempt.attempt, from: attempt.started_from },
           }) as const,
       ),
@@ -88,13 +122,14 @@ export function reopenChange(
  * What the stop ended, and after a failed run the failed and unreachable steps. A pending step that has had attempts was
  * reopened by a resume whose run stopped again before it came to the step.
  */
-function reopenedSteps(run: RunRecord, steps: readonly StepRecord[]): readonly StepRecord[] {
+function reopenedSteps(run: RunRecord, steps: readonly StepRecord[], also: readonly string[]): readonly StepRecord[] {
   const failed = run.stop_reason === "failed";
   return steps.filter(
     (step) =>
       step.state === "stopped" ||
       (step.state === "pending" && step.attempt > 0) ||
-      (failed && (step.state === "failed" || step.state === "unreachable")),
+      (failed && (step.state === "failed" || step.state === "unreachable")) ||
+      also.includes(step.step),
   );
 }
 
@@ -107,11 +142,16 @@ export function sessionToContinue(step: string | undefined, attempts: readonly A
 
 /** The step that goes on first: one that is reopened, else the next that was never begun; null when there is none. */
 export function stepToContinue(run: RunRecord, steps: readonly StepRecord[]): StepRecord | null {
-  const open = [...reopenedSteps(run, steps), ...steps.filter((step) => step.state === "pending")];
+  const open = [...reopenedSteps(run, steps, []), ...steps.filter((step) => step.state === "pending")];
   return open.toSorted((a, b) => a.position - b.position).find((step) => step.state !== "unreachable") ?? null;
 }
 
-function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: RunRecord, input: Reopening): AttemptRecord {
+function newAttempt(
+  step: StepRecord,
+  attempts: readonly AttemptRecord[],
+  run: RunRecord,
+  input: Pick<Reopening, "from" | "at">,
+): AttemptRecord {
   const last = attempts.findLast((attempt) => attempt.step === step.step);
   return {
     step: step.step,
@@ -130,8 +170,14 @@ function newAttempt(step: StepRecord, attempts: readonly AttemptRecord[], run: R
   };
 }
 
-/** A grant raises the run's ceiling and that of the step that was stopped by its own share. */
-export function shareAfterGrant(step: StepRecord, run: RunRecord, granted: number): number | null {
+/** A grant raises the run's ceiling and that of a step that was ended with its own share used up. */
+export function shareAfterGrant(step: StepRecord, granted: number): number | null {
   if (step.max_iterations === null) return null;
-  return run.stop?.ceiling === "step" && run.stop.step === step.step ? step.max_iterations + granted : step.max_iterations;
+  const ended = step.state === "stopped" || step.state === "failed";
+  return ended && shareUsedUp(step) ? step.max_iterations + granted : step.max_iterations;
+}
+
+/** Whether a step's own ceiling lets it begin no further iteration. */
+export function shareUsedUp(step: StepRecord): boolean {
+  return step.max_iterations !== null && step.iteration >= step.max_iterations;
 }

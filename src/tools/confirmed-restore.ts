@@ -191,7 +191,7 @@ interface PreviewPart {
 }
 
 /** A preview as text; nothing for an answer that is none. */
-export function previewLines(answer: PreviewPart, tool: string): (string | null)[] {
+export function previewLines(answer: PreviewPart, call: string): (string | null)[] {
   if (answer.consequences === undefined) return [];
   const { consequences } = answer;
   return [
@@ -205,7 +205,7 @@ export function previewLines(answer: PreviewPart, tool: string): (string | null)
       "Conflicts, left alone (for paths, a new preview with overwrite takes them back all the same)",
       consequences.conflicts.map((conflict) => `${conflict.path}: changed by ${conflict.changed_by}`),
     ),
-    `Nothing was changed. To do it, after the owner agreed: ${tool} ${JSON.stringify({ run_id: answer.run.run_id, confirm_token: answer.confirm_token })} (until ${answer.expires_at ?? ""})`,
+    `Nothing was changed. To do it, after the owner agreed: ${call} ${JSON.stringify({ run_id: answer.run.run_id, confirm_token: answer.confirm_token })} (until ${answer.expires_at ?? ""})`,
   ];
 }
 

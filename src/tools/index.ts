@@ -6,6 +6,7 @@ import { runExplainStop } from "./run-explain-stop.ts";
 import { runGrantIterations } from "./run-grant-iterations.ts";
 import { runInstruct } from "./run-instruct.ts";
 import { runList } from "./run-list.ts";
+import { runRedo } from "./run-redo.ts";
 import { runReset } from "./run-reset.ts";
 import { runResume } from "./run-resume.ts";
 import { runStatus } from "./run-status.ts";
@@ -27,5 +28,6 @@ export const TOOLS: readonly Tool[] = [
   runResume,
   runGrantIterations,
   runReset,
+  runRedo,
   runArchive,
 ];

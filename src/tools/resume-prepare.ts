@@ -5,11 +5,12 @@ import { driftView } from "../resume/explain.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";
+import { entryPoint } from "../resume/redo.ts";
 import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
-import type { AttemptRecord, CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
+import type { AttemptRecord, CheckpointRecord, RunRecord, StepRecord, StopRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
 import { passDrift, removeLocks } from "./lock-gate.ts";
 
@@ -31,6 +32,8 @@ export interface Prepared {
   /** What the remote said, so that the driver need not ask it again. */
   readonly remote_answer: string | null;
   readonly restore: RunRestore | null;
+  /** Steps whose work an entry restore undoes with it. */
+  readonly also: readonly string[];
   /** New paths of the run when its repository is found elsewhere. */
   readonly place: { readonly repo_path: string; readonly repo_common_dir: string; readonly workspace_path: string } | null;
   apply(lease: { readonly fence?: number }): Promise<RestoreResult>;
@@ -71,6 +74,7 @@ export async function prepareResume(
     drift: driftView(drift),
     remote_answer: drift?.remote_answer ?? null,
     restore,
+    also: from === "entry" && step !== null ? await undoneWith(ctx, { ...facts, attempts }, step) : [],
     place,
     apply: async (lease) => {
       if (restore === null) throw new Error("there is no restore to apply");
@@ -82,6 +86,16 @@ export async function prepareResume(
       return { ...result, removed: [...result.removed, ...gone], kept: [...stays, ...result.kept, ...named] };
     },
   };
+}
+
+/** Steps that began on the work of the one that goes back to its entry, and those that need one of them. */
+async function undoneWith(
+  ctx: ToolContext,
+  facts: Parameters<typeof entryPoint>[1],
+  step: StepRecord,
+): Promise<readonly string[]> {
+  const point = await entryPoint(ctx.store, facts, step);
+  return point === null ? [] : [...point.began_after, ...point.dependents].map((other) => other.step);
 }
 
 /** The repository: where `repo` says, else where it was, else where the caller is - and it must be the same one. */

@@ -112,6 +112,7 @@ async function reopenWith(
       settings: settingsWith(args, run, ctx),
       model: args.model ?? run.model,
       verify: args.verify ?? null,
+      also: prepared.also,
       data: {
         on_drift: args.on_drift ?? "keep",
         safety_checkpoint: applied?.safety.id ?? null,

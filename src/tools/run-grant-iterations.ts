@@ -79,6 +79,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
           settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
           model: run.model,
           verify: null,
+          also: [],
           data: {},
         },
       )
@@ -120,12 +121,12 @@ async function whyNotContinued(args: z.output<typeof input>, ctx: ToolContext, r
 
 function widen(args: z.output<typeof input>, facts: GateFacts, at: string): Omit<RunChange, "run_id" | "at"> {
   const { run } = facts;
-  const shares = facts.steps.filter((step) => shareAfterGrant(step, run, args.iterations) !== step.max_iterations);
+  const shares = facts.steps.filter((step) => shareAfterGrant(step, args.iterations) !== step.max_iterations);
   return {
     expected_revision: run.revision,
     bump_revision: true,
     grants: [{ iterations: args.iterations, at }],
-    steps: shares.map((step) => ({ step: step.step, max_iterations: shareAfterGrant(step, run, args.iterations) })),
+    steps: shares.map((step) => ({ step: step.step, max_iterations: shareAfterGrant(step, args.iterations) })),
     events: [{ type: "iterations_granted", at, data: { iterations: args.iterations } }],
   };
 }

@@ -174,22 +174,35 @@ describe("what a state refuses", async () => {
     run_resume: { dry_run: true, add_iterations: 1 },
     run_grant_iterations: { iterations: 1, continue: false },
     run_reset: {},
+    run_redo: { step: "main", add_iterations: 1 },
     run_stop: {},
   } as const;
 
   const EXPECTED = {
-    queued: { run_explain_stop: "not_allowed: live", run_resume: "already_running", run_reset: "not_allowed: live" },
-    running: { run_explain_stop: "not_allowed: live", run_resume: "already_running", run_reset: "not_allowed: live" },
+    queued: {
+      run_explain_stop: "not_allowed: live",
+      run_resume: "already_running",
+      run_reset: "not_allowed: live",
+      run_redo: "not_allowed: live",
+    },
+    running: {
+      run_explain_stop: "not_allowed: live",
+      run_resume: "already_running",
+      run_reset: "not_allowed: live",
+      run_redo: "not_allowed: live",
+    },
     stopping: {
       run_explain_stop: "not_allowed: live",
       run_resume: "already_running",
       run_grant_iterations: "not_allowed: stopping",
       run_reset: "not_allowed: live",
+      run_redo: "not_allowed: live",
     },
     done: { run_resume: "not_allowed: done", run_grant_iterations: "not_allowed: done", run_stop: "not_allowed: done" },
     reset: {
       run_resume: "not_allowed: was_reset",
       run_grant_iterations: "not_allowed: was_reset",
+      run_redo: "not_allowed: was_reset",
       run_stop: "not_allowed: stopped",
     },
     stopped: { run_stop: "not_allowed: stopped" },

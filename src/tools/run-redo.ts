@@ -1,0 +1,190 @@
+import { z } from "zod";
+import { redoConsequences } from "../resume/consequences.ts";
+import { redoNeeds } from "../resume/gate.ts";
+import { type EntryPoint, entryPoint, redoChange } from "../resume/redo.ts";
+import { refusalOf, refusedWhen } from "../resume/refusals.ts";
+import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
+import { now } from "../run/clock.ts";
+import { LoopkeeperError } from "../run/errors.ts";
+import { canonicalJson, newToken } from "../run/id.ts";
+import type { RunRecord } from "../run/run.ts";
+import {
+  asides,
+  captureAfter,
+  confirmRestore,
+  confirmTokenArgument,
+  overwriteArgument,
+  type Previewed,
+  previewLines,
+  previewRestore,
+  previewShape,
+  type RestoreWish,
+  readConfirmation,
+  restoredLines,
+  restoredSchema,
+  restoredView,
+} from "./confirmed-restore.ts";
+import type { Call, ToolContext } from "./context.ts";
+import { defineTool } from "./define-tool.ts";
+import { checkRevision, refuseIf } from "./guards.ts";
+import { holding } from "./hold-run.ts";
+import { common, findRun, gateFacts } from "./present.ts";
+import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { renderAnswer } from "./text.ts";
+
+const input = z.strictObject({
+  run_id: runIdArgument,
+  step: z.string().min(1).describe("The step to do again; a run without steps has one, main."),
+  instructions: z
+    .string()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe("What to do differently; give it with the confirming call, the token does not hold it."),
+  add_iterations: iterationsArgument.optional().describe("Iterations added to the ceiling, wanted when none are left."),
+  overwrite: overwriteArgument,
+  confirm_token: confirmTokenArgument,
+  request_id: requestIdArgument,
+  expected_revision: expectedRevisionArgument,
+});
+type Args = z.output<typeof input>;
+
+const output = z.object({
+  ...commonShape,
+  ...previewShape,
+  redone: z.object({ step: z.string(), attempt: z.number().int(), reopened_steps: z.array(z.string()) }).optional(),
+  reset: restoredSchema.optional(),
+});
+type Answer = z.output<typeof output>;
+
+export const runRedo = defineTool({
+  name: "run_redo",
+  title: "Do a step again",
+  description: `Do a step of a stopped or done run again from its entry checkpoint: the step's files go back to where it began, it and every step that began after it run as new attempts, and the run goes on to its end. Only paths that this run changed; others' work is kept. Two calls: without confirm_token it changes nothing and names what happens, what it undoes and what cannot be undone; show this to the owner, then call again with the token. To go on without undoing use run_resume. ${refusedWhen("redo")}`,
+  effect: "destructive",
+  idempotent: false,
+  openWorld: true,
+  input,
+  output,
+  handle: async (args, call) => {
+    const run = await findRun(call.ctx, args.run_id);
+    refuseIf(refusalOf("redo", run));
+    checkRevision(run, args.expected_revision);
+    if (args.confirm_token === undefined) return preview(call.ctx, run, await wishOf(args, call.ctx, run, null), null);
+    const payload = await readConfirmation(call.ctx, run, "redo", args.confirm_token);
+    const wish = await wishOf(args, call.ctx, run, wishArgsSchema.parse(JSON.parse(payload.args)));
+    const confirmed = await confirmRestore(call.ctx, run, payload, wish);
+    return "again" in confirmed ? preview(call.ctx, run, wish, confirmed) : carryOut(args, call, run, confirmed, wish);
+  },
+  render: (answer) =>
+    renderAnswer(answer, [
+      ...previewLines(answer, "run_redo with the same step (and the instructions, if any) and"),
+      answer.redone === undefined
+        ? null
+        : `step ${answer.redone.step} runs again as attempt ${answer.redone.attempt}; reopened: ${answer.redone.reopened_steps.join(", ")}`,
+      ...(answer.reset === undefined ? [] : restoredLines(answer.reset)),
+    ]),
+});
+
+interface Wish extends RestoreWish {
+  readonly point: EntryPoint;
+  readonly add_iterations: number;
+}
+
+const wishArgsSchema = z.strictObject({ step: z.string(), add_iterations: z.number(), overwrite: z.array(z.string()) });
+
+/** What the arguments ask for; what they leave out is as it was previewed. */
+async function wishOf(
+  args: Args,
+  ctx: ToolContext,
+  run: RunRecord,
+  previewed: z.output<typeof wishArgsSchema> | null,
+): Promise<Wish> {
+  const facts = await gateFacts(ctx, run);
+  const step = facts.steps.find((candidate) => candidate.step === args.step);
+  if (step === undefined)
+    throw new LoopkeeperError(
+      "bad_input",
+      `step: "${args.step}" is no step of run ${run.run_id}. Its steps: ${facts.steps.map((candidate) => candidate.step).join(", ")}.`,
+    );
+  const point = await entryPoint(ctx.store, { ...facts, attempts: await ctx.store.attempts(run.run_id) }, step);
+  if (point === null)
+    throw new LoopkeeperError(
+      "not_allowed",
+      `never_began: step ${step.step} was never begun, so there is nothing to do again. run_resume carries the run on to it.`,
+    );
+  const more = args.add_iterations ?? previewed?.add_iterations ?? 0;
+  if (more === 0 && redoNeeds(facts, step).length > 0)
+    throw new LoopkeeperError(
+      "not_allowed",
+      `needs_iterations: 0 iterations are left for step ${step.step}: give \`add_iterations\`, or grant first with run_grant_iterations.`,
+    );
+  const overwrite = args.overwrite ?? previewed?.overwrite ?? [];
+  const canonical = canonicalJson({ step: step.step, add_iterations: more, overwrite: [...overwrite].sort() });
+  return { action: "redo", to: point.entry, overwrite, args: canonical, point, add_iterations: more };
+}
+
+async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Previewed | null): Promise<Answer> {
+  const { plan, answer } = await previewRestore(ctx, run, wish, before, (restore) => redoConsequences(ctx, run, restore, wish));
+  const conflicts = plan.conflicts.length;
+  const summary = `Nothing was changed yet. Doing step ${wish.point.step.step} of run ${run.run_id} again would restore ${plan.restore.length} and remove ${plan.remove.length} files${conflicts === 0 ? "" : ` and leave ${conflicts} conflicts alone`}, and run ${1 + wish.point.began_after.length} steps again.`;
+  return { ...(await common(ctx, run, { summary })), ...answer };
+}
+
+/** Takes the files back, then reopens the steps in one transaction; a worker carries the run on. */
+async function carryOut(args: Args, call: Call, run: RunRecord, restore: RunRestore, wish: Wish): Promise<Answer> {
+  const { ctx, request } = call;
+  const answer = await holding(ctx, run, async (lease) => {
+    const at = now();
+    const result = await applyRunRestore(ctx, run, restore, lease);
+    const after = await captureAfter(ctx, run, restore, "redo");
+    const reopened = [wish.point.step, ...wish.point.began_after, ...wish.point.dependents].map((step) => step.step);
+    const own = {
+      redone: { step: wish.point.step.step, attempt: wish.point.step.attempt + 1, reopened_steps: reopened },
+      reset: restoredView(result),
+    };
+    const change = redoChange(
+      { run, steps: await ctx.store.steps(run.run_id), attempts: await ctx.store.attempts(run.run_id) },
+      wish.point,
+      {
+        at,
+        add_iterations: wish.add_iterations,
+        instructions:
+          args.instructions === undefined
+            ? []
+            : [
+                {
+                  id: newToken(),
+                  kind: "instructions",
+                  text: args.instructions,
+                  at,
+                  delivered_at: null,
+                  delivered_iteration: null,
+                },
+              ],
+        settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
+        data: {
+          safety_checkpoint: result.safety.id,
+          restored: result.restored,
+          removed: result.removed,
+          kept: result.kept,
+          left_behind: result.left_behind,
+        },
+      },
+    );
+    if (change === null) throw new Error(`run ${run.run_id} cannot be taken up again from ${run.state}`);
+    const changed = await ctx.store.apply({
+      ...change,
+      run: { ...change.run, ...(run.stop === null ? {} : { stop: { ...run.stop, uncommitted: after.uncommitted } }) },
+      run_id: run.run_id,
+      at,
+      fence: lease.fence,
+      checkpoints: [after.record],
+      ...(request === null ? {} : { request: request.record(run.run_id, own) }),
+    });
+    const summary = `Step ${own.redone.step} of run ${run.run_id} runs again as attempt ${own.redone.attempt}: ${result.restored.length} files restored, ${result.removed.length} removed, ${result.kept.length} kept as others left them.${asides(result)}`;
+    return { ...(await common(ctx, changed, { summary })), ...own };
+  });
+  await ctx.wakeWorker();
+  return answer;
+}
