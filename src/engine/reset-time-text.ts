@@ -6,6 +6,8 @@ const DAY_MS = 86_400_000;
 /** Words after which a message says when it goes on. What follows has to be a time at once: "resets every 5h" is none. */
 const ANNOUNCEMENT =
   /\b(?:resets?|try again|retry(?:ing)?|regain access|available(?: again)?|renews?|refresh(?:es)?|resumes?|come back|wait(?:ing)?|until)\b(?:[:·∙\s]+(?:at|in|on|after|by|until|around|about|for|next))*[:·∙\s]*/gi;
+/** A header that was printed; it counts seconds. */
+const RETRY_AFTER = /\bretry[-_]after["']?\s?[:=]\s?["']?(\d{1,7})(?![\d.:a-z-])/i;
 /** Old Claude texts append the instant itself. */
 const PIPED_EPOCH = /\|\s?(\d{10}(?:\d{3})?)(?!\d)/;
 
@@ -25,6 +27,8 @@ export function resetInText(text: string, seenMs: number, hostZone: string): Res
   const line = plain(text);
   const piped = PIPED_EPOCH.exec(line);
   if (piped !== null) return { ms: epochToMs(Number(piped[1])), words: piped[0].slice(1), ...NO_ZONE };
+  const header = RETRY_AFTER.exec(line);
+  if (header !== null) return { ms: seenMs + Number(header[1]) * 1000, words: header[0], ...NO_ZONE };
   for (const found of line.matchAll(ANNOUNCEMENT)) {
     const start = found.index + found[0].length;
     const rest = line.slice(start, start + 120);
@@ -55,6 +59,8 @@ const AMOUNT =
 
 /** "3h 20m", "5 days 22 hours 11 minutes", "2h52m39s", "6.034s", "an hour". */
 function duration(rest: string, seenMs: number): When {
+  // `15h00` is a time of day in some languages and a length of time in others.
+  if (/^\d{1,2}\s?h\s?\d{2}(?!\s?\w)/i.test(rest)) return null;
   const total = durationMs(rest);
   return total === null ? null : { ms: seenMs + total.ms, length: total.length };
 }
@@ -79,8 +85,10 @@ function epoch(rest: string): When {
 }
 
 const ZONE = String.raw`\s?\(?(?<zone>[A-Z][A-Za-z_]+\/[\w+\-/]+|(?:UTC|GMT)\s?[+\-−]\d{1,2}(?::?\d{2})?|[+\-−]\d{2}:?\d{2}|UTC|[A-Z]{1,4}T|Z)?(?![A-Za-z])\)?`;
+/** Capitals where a zone's abbreviation would stand: the host's zone would be a guess against what the text says. */
+const UNKNOWN_ZONE = /^\s?\(?[A-Z]{3,5}\b(?!\.?\w)/;
 const ISO_DATE = new RegExp(
-  String.raw`^(?<year>\d{4})-(?<month>\d{2})-(?<date>\d{2})(?:T|,? at |,? )(?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.\d+)?)?${ZONE}`,
+  String.raw`^(?<year>\d{4})[-/](?<month>\d{2})[-/](?<date>\d{2})(?:T|,? at |,? )(?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.\d+)?)?${ZONE}`,
 );
 
 /** "2026-04-01 at 00:00 UTC", "2026-04-01T00:00:00Z". */
@@ -101,6 +109,7 @@ function isoDate(rest: string, hostZone: string): When {
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"] as const;
+const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 const MONTH_NAME = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
 const YEAR = String.raw`(?:,? ?(?<year>20\d{2}))?`;
@@ -137,6 +146,7 @@ function clockTime(rest: string, seenMs: number, hostZone: string): When {
   const zoneBefore = zoneAt();
   const date = dateBefore ?? takeDate() ?? {};
   const named = zoneBefore ?? (dateBefore === null ? zoneAt() : null);
+  if (named === null && UNKNOWN_ZONE.test(rest.slice(at))) return null;
   const zone = named ?? hostZone;
   const offsetAt = offsetOfZone(zone);
   if (offsetAt === null) return null;
@@ -180,7 +190,7 @@ function resolve(
   if (date["month"] !== undefined) {
     const month = MONTHS.findIndex((name) => date["month"]?.toLowerCase().startsWith(name)) + 1;
     const day = Number(date["date"]);
-    if (day < 1 || day > 31) return null;
+    if (day < 1 || day > (DAYS[month - 1] ?? 0)) return null;
     if (date["year"] !== undefined) return on({ year: Number(date["year"]), month, day });
     // A message that is read a little late still means the date that has just passed, not next year's.
     return (

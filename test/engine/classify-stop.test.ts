@@ -6,7 +6,7 @@ import { evidenceOf, parseCases, type StopCase } from "./classify-stop-cases.ts"
 
 const read = (name: string): readonly StopCase[] => parseCases(readFileSync(new URL(`./data/${name}`, import.meta.url), "utf8"));
 
-describe.each(["stop-signals.json", "stop-signals-own.json"])("%s", (file) => {
+describe.each(["stop-signals.json", "stop-signals-own.json", "stop-signals-more.json"])("%s", (file) => {
   test.each(read(file).map((one) => [one.id, one] as const))("%s is read as it has to be", (_id, one) => {
     const stop = classifyStop(evidenceOf(one));
     expect(one.expect.accept ?? [one.expect.reason]).toContain(stop?.reason ?? null);

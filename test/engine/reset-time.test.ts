@@ -36,6 +36,11 @@ describe("readResetTime on texts", () => {
     ["will reset after 2h52m39s.", "2026-07-19T18:34:39.000Z"],
     ["try again in an hour", "2026-07-19T16:42:00.000Z"],
     ["Please try again in 61.5s", "2026-07-19T15:43:01.500Z"],
+    ["resets at 2026/07/20 12:00 UTC", "2026-07-20T12:00:00.000Z"],
+    ["resets next Monday at 9am", "2026-07-20T09:00:00.000Z"],
+    ["try again after Mon, 20 Jul 2026 12:30:00 GMT", "2026-07-20T12:30:00.000Z"],
+    ["Limit resets at: Mon Jul 20 2026 03:00:00 GMT+0200 (CEST)", "2026-07-20T01:00:00.000Z"],
+    ["429 too many requests, retry-after: 3600", "2026-07-19T16:42:00.000Z"],
     ["limit reached|1784480400", "2026-07-19T17:00:00.000Z"],
     ["limit reached|1784480400000", "2026-07-19T17:00:00.000Z"],
   ])("reads %j as %s", (text, at) => {
@@ -54,6 +59,16 @@ describe("readResetTime on texts", () => {
     "resets 25:00",
     "resets 13pm",
     "resets soon",
+    "resets at 15h00",
+    "resets Nov 31, 5pm",
+    "resets Feb 30 at 5pm",
+    "resets 9am MSK",
+    "resets 9am IST",
+    "resets 9am (BRT)",
+    "resets on 2026-11-21",
+    "resets 11/21/2026",
+    "Try again at 21.11.2026 14:00",
+    "resets in less than a minute",
     "the limit is 5h and 40 messages",
   ])("reads no instant from %j", (text) => {
     expect(fromText(text)).toBeNull();
