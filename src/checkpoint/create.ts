@@ -23,7 +23,7 @@ import { planRestore } from "./restore-plan.ts";
 import { restoreWhole } from "./restore-whole.ts";
 import { changedBetween, contentsAt } from "./tree.ts";
 import { addWorktree, rebuildWorktree } from "./worktree.ts";
-import { worktreeState } from "./worktree-state.ts";
+import { realOf, worktreeState } from "./worktree-state.ts";
 
 const REMOTE_LIMIT_MS = 5_000;
 
@@ -56,11 +56,11 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     const { remote, workspace_path: path } = input;
     const inPlace = input.workspace_kind === "in_place";
     const state = inPlace ? "present" : await worktreeState(path, input.repo_common_dir);
-    const own = (git: RepoGit | null, top: string) =>
-      git?.repo.common_dir === input.repo_common_dir && git.repo.top === top ? git : null;
+    const own = async (git: RepoGit | null, top: string) =>
+      git?.repo.common_dir === (await realOf(input.repo_common_dir)) && git.repo.top === (await realOf(top)) ? git : null;
     // Looked for from a folder that is gone, git finds whatever repository lies around it.
-    const workspace = state === "present" ? own(await opened(path), path) : null;
-    const any = workspace ?? own(await opened(input.repo_path), input.repo_path);
+    const workspace = state === "present" ? await own(await opened(path), path) : null;
+    const any = workspace ?? (await own(await opened(input.repo_path), input.repo_path));
     const asking = typeof remote === "string" ? () => Promise.resolve(remote) : remote ? ask : null;
     return driftSince({ any, workspace, state: workspace === null && inPlace ? "missing" : state }, input, asking);
   };

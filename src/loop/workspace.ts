@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
@@ -22,7 +22,8 @@ export async function prepareWorkspace(drive: Drive, resumed: Resumed | null): P
   try {
     const made = run.workspace_kind === "worktree" ? await ensureWorktree(drive, resumed) : null;
     drive.workspace = await drive.ctx.checkpoints.discover(run.workspace_path);
-    if (drive.workspace.top !== run.workspace_path)
+    // Looked for from a folder that is none any more, git finds whatever repository lies around it.
+    if (drive.workspace.top !== (await realpath(run.workspace_path)))
       throw new LoopkeeperError("repository_problem", `${run.workspace_path} is no working tree any more.`);
     await reviveBranch(drive);
     if (made !== null && (!made.bare || (await furnish(drive)))) await record(drive, "workspace_ready", made.from);
