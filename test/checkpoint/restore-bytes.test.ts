@@ -1,4 +1,5 @@
-import { linkSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { linkSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Captured, Checkpoints } from "../../src/checkpoint/checkpoint.ts";
@@ -13,6 +14,10 @@ beforeEach(() => {
   ({ box, checkpoints, capture, planBack } = makeRestoring());
 });
 afterEach(() => box.remove());
+
+function endGroup(child: ChildProcess): void {
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+}
 
 describe("links", () => {
   test("are restored as links and never written through (C12)", async () => {
@@ -51,6 +56,54 @@ describe("links", () => {
     expect(plan).toMatchObject({ restore: [], conflicts: ["conf/a", "conf/gone"] });
     await apply();
     expect(manifest(join(box.dir, "victim"))).toEqual({ a: expect.stringContaining("file") });
+  });
+
+  test("C12: a folder that becomes a link while the restore writes leads nothing outside, and what it held is kept", async () => {
+    const top = box.repo();
+    const names = Array.from({ length: 60 }, (_, n) => `conf/f${n}`);
+    for (const name of names) write(top, name, `${name} before`);
+    for (const name of names) write(box.dir, name.replace("conf", "victim"), "outside");
+    const outside = manifest(join(box.dir, "victim"));
+    const start = await capture(top);
+    for (const name of names) write(top, name, `${name} run`);
+    const stop = await capture(top);
+    const swap = () => {
+      renameSync(join(top, "conf"), join(top, "aside"));
+      symlinkSync(join(box.dir, "victim"), join(top, "conf"));
+    };
+    // Before the first write: refused as a whole.
+    const first = await planBack(top, start, stop);
+    await expect(first.apply(async () => swap())).rejects.toMatchObject({ code: "repository_problem" });
+    expect(manifest(join(box.dir, "victim"))).toEqual(outside);
+    expect(read(top, "aside/f1")).toBe("conf/f1 run");
+    rmSync(join(top, "conf"));
+    renameSync(join(top, "aside"), join(top, "conf"));
+    // All the while: every write is inside, or is not made.
+    let swapping: ChildProcess | null = null;
+    const second = await planBack(top, start, stop);
+    await second
+      .apply(async () => {
+        const script = `while :; do mv conf aside; ln -s ${box.dir}/victim conf; rm conf; mv aside conf; done`;
+        swapping = spawn("sh", ["-c", script], { cwd: top, stdio: "ignore", detached: true });
+      })
+      .catch(() => {});
+    if (swapping !== null) endGroup(swapping);
+    expect(manifest(join(box.dir, "victim"))).toEqual(outside);
+  });
+
+  test("what somebody else writes in the last moment is kept, and the rest can be finished", async () => {
+    const top = box.repo();
+    const start = await capture(top);
+    write(top, "a.txt", "run\n");
+    write(top, "b.txt", "run\n");
+    const stop = await capture(top);
+    const { apply } = await planBack(top, start, stop);
+    await expect(apply(async () => write(top, "b.txt", "a person, just now\n"))).rejects.toThrow(/b\.txt changed/u);
+    expect([read(top, "a.txt"), read(top, "b.txt")]).toEqual(["run\n", "a person, just now\n"]);
+    const again = await planBack(top, start, stop);
+    expect(again.plan).toMatchObject({ restore: ["a.txt"], conflicts: ["b.txt"] });
+    await again.apply();
+    expect([read(top, "a.txt"), read(top, "b.txt")]).toEqual(["a\n".repeat(20), "a person, just now\n"]);
   });
 
   test("hard links to a restored file keep their bytes", async () => {

@@ -42,12 +42,17 @@ export function makeRestoring() {
       head: ask.head ?? null,
       checkpoint: target.commit,
     });
-    return { plan, apply: () => applyPlan(repo, { paths, entries }, plan, target) };
+    const apply = (onSafety: () => Promise<void> = async () => {}) => applyPlan(repo, { paths, entries, onSafety }, plan, target);
+    return { plan, apply };
   }
 
   function applyPlan(
     repo: Repository,
-    owned: { readonly paths: readonly OwnedPath[]; readonly entries: readonly OwnedPath[] },
+    owned: {
+      readonly paths: readonly OwnedPath[];
+      readonly entries: readonly OwnedPath[];
+      readonly onSafety: () => Promise<void>;
+    },
     plan: RestorePlan,
     target: Captured,
   ): Promise<RestoreResult> {
