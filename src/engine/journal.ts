@@ -29,6 +29,10 @@ export interface Journal {
 
 // Lists of commands and settings, long and of little use.
 const OTHER_LIMIT = 2048;
+// Plan, report, titles and commands go into the run's own record too, which is read with every look at the run.
+const ITEM_CHARACTERS = 2_000;
+const TEXT_CHARACTERS = 16_384;
+const MOST_ITEMS = 300;
 
 export function createJournal(listener: EngineListener): Journal {
   const streams = { message: secretStream(), thought: secretStream() };
@@ -57,7 +61,8 @@ export function createJournal(listener: EngineListener): Journal {
       listener.toolCall(seen);
     },
     plan(entries) {
-      const redacted = entries.map(({ content, status }) => ({ content: redact(content), status }));
+      const listed = entries.slice(0, MOST_ITEMS);
+      const redacted = listed.map(({ content, status }) => ({ content: shortened(content, ITEM_CHARACTERS), status }));
       const text = redacted.map(({ content, status }) => `[${status}] ${content}`).join("\n");
       // Some engines send each list twice.
       if (text === lastPlan) return;
@@ -98,22 +103,29 @@ export function createJournal(listener: EngineListener): Journal {
 function redactedCall(call: ToolCallState): ToolCallSeen {
   return {
     id: call.id,
-    title: redact(call.title),
+    title: shortened(call.title, ITEM_CHARACTERS),
     kind: call.kind,
-    command: call.command === null ? null : redact(call.command),
-    paths: call.paths,
+    command: call.command === null ? null : shortened(call.command, TEXT_CHARACTERS),
+    paths: call.paths.slice(0, MOST_ITEMS),
     status: call.status,
   };
 }
 
 function redactReport(report: Report): Report {
-  const orNull = (text: string | null): string | null => (text === null ? null : redact(text));
+  const orNull = (text: string | null): string | null => (text === null ? null : shortened(text, TEXT_CHARACTERS));
+  const items = (list: readonly string[]): string[] => list.slice(0, MOST_ITEMS).map((item) => shortened(item, ITEM_CHARACTERS));
   return {
-    completed: report.completed.map(redact),
+    completed: items(report.completed),
     midway: orNull(report.midway),
-    intended: report.intended.map(redact),
+    intended: items(report.intended),
     verdict: report.verdict,
     question: orNull(report.question),
     summary: orNull(report.summary),
   };
+}
+
+/** Redacted first: half a credential would not be known as one. What is far too long is cut before, for speed. */
+function shortened(text: string, length: number): string {
+  const redacted = redact(text.slice(0, 4 * length));
+  return redacted.length <= length && text.length <= 4 * length ? redacted : `${redacted.slice(0, length - 1)}…`;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Door, newProduct, type RunView, refusalOf } from "../support/product.ts";
@@ -133,4 +134,45 @@ describe("the transcript", () => {
     expect(await refusalOf(page({ search: "" }))).toMatch(/^bad_input: search/u);
     expect(await refusalOf(page({ limit: 51 }))).toMatch(/^bad_input: limit/u);
   });
+});
+
+/** Most that a worker may need for one update of 10 MB, whose text is held, redacted, cut into parts and compressed. */
+const WORKER_MB = 600;
+
+test("one update of 10 MB is kept whole, and neither the worker nor the run's other answers grow with it", async () => {
+  const repo = product.box.repo("huge");
+  const line = "a line of output that an engine sends all at once, password=hunter2hunter2\n";
+  const text = `${line.repeat(10_000_000 / line.length)}THE-VERY-END`;
+  const huge = (content: string) => ({
+    update: {
+      sessionUpdate: "tool_call",
+      toolCallId: `huge-${content.length}`,
+      title: "T".repeat(1_000_000),
+      status: "completed",
+      rawInput: { command: `cat ${"x".repeat(1_000_000)}` },
+      content: [{ type: "content", content: { type: "text", text: content } }],
+    },
+  });
+  const agent = product.agent("huge", [
+    [
+      huge(text),
+      { say: `LAST ${"words ".repeat(300_000)}` },
+      { plan: [["p".repeat(1_000_000), "pending"]] },
+      { edit: { path: "small.txt", content: "small\n" } },
+    ],
+  ]);
+  const hugeRun = await door.start({ repo, objective: "Be huge", agent, max_iterations: 1 });
+  expect(await door.ended(hugeRun.run_id)).toMatchObject({ stop_reason: "max_iterations" });
+  const peaks = product
+    .workers()
+    .map((pid) => Number(/VmHWM:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024);
+  expect(peaks).toHaveLength(1);
+  expect(peaks[0]).toBeLessThan(WORKER_MB);
+  const of = { run_id: hugeRun.run_id };
+  for (const tool of ["run_explain_stop", "run_status", "run_transcript"])
+    expect(JSON.stringify(await door.call(tool, of)).length).toBeLessThan(8_400);
+  const found = pageSchema.parse(await door.call("run_transcript", { ...of, search: "the-very-END" })).entries;
+  expect(found.map((entry) => entry.kind)).toEqual(["tool_result"]);
+  expect(found[0]?.about).toMatch(/part \d\d of \d\d of one text/u);
+  expect(pageSchema.parse(await door.call("run_transcript", { ...of, search: "hunter2hunter2" })).entries).toEqual([]);
 });

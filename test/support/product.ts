@@ -132,6 +132,8 @@ export interface Product {
   connect(env?: Readonly<Record<string, string>>): Promise<Door>;
   /** SIGKILL to every process of this home: servers, worker, engines and what they started. */
   killEverything(): Promise<void>;
+  /** Ids of the live worker processes. */
+  workers(): readonly number[];
   /** SIGKILL to the workers alone. */
   killWorker(): Promise<void>;
   /** SIGTERM to the workers. */
@@ -182,6 +184,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     },
     connect: (more = {}) => connect({ ...env, ...more }, box.dir),
     killEverything: () => killAll(() => processesWith(home)),
+    workers: () => workersOf(home),
     killWorker: () => killAll(() => workersOf(home)),
     endWorker: () => {
       for (const pid of workersOf(home)) process.kill(pid, "SIGTERM");
