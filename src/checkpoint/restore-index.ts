@@ -11,7 +11,8 @@ const EMPTY_BLOBS: readonly string[] = [
 
 /**
  * The index entries that a restore has to set: those that are as the run left them, and those of paths that may be
- * overwritten. An entry with any other content was staged by somebody else and keeps what it has.
+ * overwritten. An entry with any other content was staged by somebody else and keeps what it has; so does that of a path
+ * whose file is left alone.
  */
 export function indexChanges(
   planned: Planned,
@@ -19,7 +20,9 @@ export function indexChanges(
   overwrite: ReadonlySet<string>,
 ): Map<string, PathContent> {
   const changes = new Map<string, PathContent>();
+  const alone = new Set(planned.plan.conflicts);
   for (const owned of entries) {
+    if (alone.has(owned.path)) continue;
     const now = entryContent(planned.lines.get(owned.path));
     if (now === "conflict" || sameContent(now, owned.target)) continue;
     if (leftByRun(owned, now) || overwrite.has(owned.path)) changes.set(owned.path, owned.target);

@@ -61,11 +61,13 @@ export async function reclaimRun(deps: Deps, run: RunRecord, lease: { readonly f
   }
   await dropCopies(deps, run, lease);
   freed.push("the copies of its conversation and its tree");
+  // The start and the stop are what the run's record points to: they stay readable.
   const known = (await deps.store.checkpoints(run.run_id, ALL)).filter((checkpoint) => checkpoint.state === "present");
-  const gone = await deps.checkpoints.freeCheckpoints(repo, run.run_id, [id, ...known.map((checkpoint) => checkpoint.id)]);
-  const left = known.length - known.filter((checkpoint) => gone.includes(checkpoint.id)).length;
-  freed.push(`${known.length - left} checkpoints`);
-  if (left > 0) stays.push(`${left} checkpoints: they hold states between commits that exist nowhere else`);
+  const between = known.filter((checkpoint) => checkpoint.kind === "iteration").map((checkpoint) => checkpoint.id);
+  const gone = await deps.checkpoints.freeCheckpoints(repo, run.run_id, [id, ...between]);
+  const left = known.filter((checkpoint) => !gone.includes(checkpoint.id)).length;
+  if (left < known.length) freed.push(`${known.length - left} checkpoints that were nothing but a commit`);
+  if (left > 0) stays.push(`${left} checkpoints: the start, the stop, and states between commits that exist nowhere else`);
   if (run.branch !== null) stays.push(`branch ${run.branch.replace(/^refs\/heads\//u, "")}: branches are not deleted`);
   return { freed, kept: stays, done: true, checkpoints: gone };
 }

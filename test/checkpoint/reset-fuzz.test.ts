@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => box.remove());
 
-// More of both by hand: FUZZ_SEEDS=10,11,12 FUZZ_STEPS=40. The first ones found faults once.
-const SEEDS = (process.env["FUZZ_SEEDS"] ?? "1,2").split(",").map(Number);
+// More of both by hand: FUZZ_SEEDS=10,11,12 FUZZ_STEPS=40. These found faults once: 4 and 7 rules that hid and showed files.
+const SEEDS = (process.env["FUZZ_SEEDS"] ?? "1,2,4,7").split(",").map(Number);
 const STEPS = Number(process.env["FUZZ_STEPS"] ?? "12");
 
 test.each(SEEDS)(

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -9,31 +11,35 @@ import { read, write } from "../support/repos.ts";
 describe.concurrent("an archived run", async () => {
   const product = await newProduct();
   const { box } = product;
+  /** A place whose worker can be ended without a word to the others. */
+  const apart = await newProduct();
   let door: Door;
+  let doorApart: Door;
 
   beforeAll(async () => {
     door = await product.connect();
+    doorApart = await apart.connect();
   });
 
   const verdict = (word: string) => ({ report: { completed: [], intended: [], verdict: word, summary: word } });
   const edit = (path: string) => ({ edit: { path, content: `${path}\n` } });
 
-  async function ended(name: string, turns: readonly unknown[], args: Readonly<Record<string, unknown>> = {}): Promise<RunView> {
-    const agent = product.agent(name, turns);
-    const { run_id } = await door.start({ repo: box.repo(name), objective: name, agent, ...args });
-    return door.ended(run_id);
+  async function ended(name: string, turns: readonly unknown[], place = { product, door }): Promise<RunView> {
+    const agent = place.product.agent(name, turns);
+    const { run_id } = await place.door.start({ repo: place.product.box.repo(name), objective: name, agent });
+    return place.door.ended(run_id);
   }
 
   const freed = z.object({ kept: z.array(z.string()), freed: z.array(z.string()) });
-  const archive = async (run: RunView, args: Readonly<Record<string, unknown>> = {}) =>
-    freed.parse(await door.call("run_archive", { run_id: run.run_id, ...args }));
+  const archive = async (run: RunView, args: Readonly<Record<string, unknown>> = {}, at = door) =>
+    freed.parse(await at.call("run_archive", { run_id: run.run_id, ...args }));
 
-  async function staysWhole(run: RunView, why: RegExp): Promise<void> {
-    const { kept, freed: gone } = await archive(run, { reclaim: true });
+  async function staysWhole(run: RunView, why: RegExp, at = door): Promise<void> {
+    const { kept, freed: gone } = await archive(run, { reclaim: true }, at);
     expect(kept.join("\n")).toMatch(why);
     expect(gone).toEqual([]);
     expect(existsSync(run.workspace.path)).toBe(true);
-    expect((await door.call("run_status", { run_id: run.run_id })).run).toMatchObject({ reclaimed_at: null });
+    expect((await at.call("run_status", { run_id: run.run_id })).run).toMatchObject({ reclaimed_at: null });
   }
 
   test("leaves the list, is refused by word, comes back, and its calls take effect once", async ({ expect }) => {
@@ -71,21 +77,27 @@ describe.concurrent("an archived run", async () => {
   test("C22: a dirty worktree and a commit on a detached HEAD stay, through the worker's end and garbage collection, and the archive names why", async ({
     expect,
   }) => {
-    const dirty = await ended("dirty", [[edit("only-here"), verdict("blocked")]]);
-    const detached = await ended("detached", [
-      [{ run: "git checkout -q --detach" }, edit("n"), { commit: "On no branch" }, verdict("blocked")],
-    ]);
-    const lost = box.git(detached.workspace.path, "rev-parse", "HEAD");
-    await staysWhole(dirty, /not committed: only-here/u);
-    await staysWhole(detached, /On no branch/u);
-    product.endWorker();
+    const place = { product: apart, door: doorApart };
+    const dirty = await ended("dirty", [[edit("only-here"), verdict("blocked")]], place);
+    const detached = await ended(
+      "detached",
+      [[{ run: "git checkout -q --detach" }, edit("n"), { commit: "On no branch" }, verdict("blocked")]],
+      place,
+    );
+    const lost = apart.box.git(detached.workspace.path, "rev-parse", "HEAD");
+    await staysWhole(dirty, /not committed: only-here/u, doorApart);
+    await staysWhole(detached, /On no branch/u, doorApart);
+    apart.endWorker();
     for (const name of ["dirty", "detached"])
-      box.sh(join(box.dir, name), "git reflog expire --expire=now --all; git gc -q --prune=now; git prune");
+      apart.box.sh(join(apart.box.dir, name), "git reflog expire --expire=now --all; git gc -q --prune=now; git prune");
     expect(read(dirty.workspace.path, "only-here")).toBe("only-here\n");
-    expect(box.git(join(box.dir, "detached"), "cat-file", "-t", lost)).toBe("commit");
+    expect(apart.box.git(join(apart.box.dir, "detached"), "cat-file", "-t", lost)).toBe("commit");
     // Even with its worktree and every reflog gone, the hidden ref holds the commit.
-    box.sh(join(box.dir, "detached"), `git worktree remove --force ${detached.workspace.path}; git gc -q --prune=now; git prune`);
-    expect(box.git(join(box.dir, "detached"), "cat-file", "-t", lost)).toBe("commit");
+    apart.box.sh(
+      join(apart.box.dir, "detached"),
+      `git worktree remove --force ${detached.workspace.path}; git gc -q --prune=now; git prune`,
+    );
+    expect(apart.box.git(join(apart.box.dir, "detached"), "cat-file", "-t", lost)).toBe("commit");
   });
 
   test("C23: a done run's uncommitted edit and the commits of a first attempt stay, whatever the last attempt did", async ({
@@ -113,6 +125,10 @@ describe.concurrent("an archived run", async () => {
     const repo = join(box.dir, "merged");
     await staysWhole(merged, /Add n/u);
     box.git(repo, "merge", "-q", merged.repository.branch ?? "");
+    const worker = spawn("sleep", ["600"], { cwd: merged.workspace.path, stdio: "ignore" });
+    await staysWhole(merged, /processes work in it/u);
+    worker.kill("SIGKILL");
+    await once(worker, "exit");
     const result = await archive(merged, { reclaim: true });
     expect(result.freed.join("\n")).toContain(merged.workspace.path);
     expect(existsSync(merged.workspace.path)).toBe(false);
@@ -134,7 +150,7 @@ describe.concurrent("an archived run", async () => {
     expect(await refusalOf(door.call("run_resume", { run_id: pushed.run_id }))).toMatch(/^not_allowed: reclaimed: /u);
   });
 
-  test("keeps its worktree for ignored files, stashes and processes that are nowhere else", async ({ expect }) => {
+  test("keeps its worktree for ignored files and stashes that are nowhere else", async ({ expect }) => {
     const run = await ended("odds", [
       [
         { run: "printf 'out/\\n' > .gitignore" },
