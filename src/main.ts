@@ -50,7 +50,7 @@ async function serve(): Promise<number> {
   await serveMcpOverStdio(
     () =>
       createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call, resources: { list: RUN_RESOURCES, read: calls.read } }),
-    (error) => process.stderr.write(`loopkeeper: ${messageOf(error)}\n`),
+    (error) => void complain(`loopkeeper: ${messageOf(error)}`),
   );
   await calls.close();
   return 0;
@@ -64,8 +64,7 @@ function lazyDoor(name: string): Parameters<typeof import("./tools/runtime.ts").
       const config = readConfig();
       return connectTools(config, logOf(config, name));
     },
-    onDefect: (error) =>
-      process.stderr.write(`loopkeeper: defect: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+    onDefect: (error) => void complain(`loopkeeper: defect: ${stackOf(error)}`),
   };
 }
 
@@ -95,13 +94,23 @@ async function command(words: readonly string[]): Promise<number> {
 
 /** Runs one command line, `words` without program and script. Resolves to the exit code. */
 export async function run(words: readonly string[]): Promise<number> {
+  // Node itself would print the error as it is, into a log file in the worker's case.
+  process.once("uncaughtException", (error) => void complain(`loopkeeper: ${stackOf(error)}`).then(() => process.exit(1)));
   try {
     return await main(words);
   } catch (error) {
     const known = error instanceof LoopkeeperError ? `${error.code}: ${error.message}` : null;
-    process.stderr.write(
-      `${known ?? `loopkeeper: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`}\n`,
-    );
+    await complain(known ?? `loopkeeper: ${stackOf(error)}`);
     return 1;
   }
+}
+
+/** To stderr, which may be a log file: an error's text can hold what an engine or a database said. */
+async function complain(text: string): Promise<void> {
+  const { redact } = await import("./redact/redact.ts");
+  process.stderr.write(`${redact(text)}\n`);
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -46,7 +46,7 @@ export function lazyCalls(options: {
     try {
       const ctx = (await connected()).contextFor(caller);
       const [{ callTool }, { redactedResult }] = await Promise.all([import("./call.ts"), import("./redact-answer.ts")]);
-      return redactedResult(await callTool(tool, rawArgs, ctx, options.onDefect));
+      return redactedResult(await callTool(tool, rawArgs, ctx, options.onDefect), rawArgs);
     } catch (error) {
       return failedToConnect(error, options.onDefect);
     }

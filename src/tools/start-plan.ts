@@ -243,7 +243,7 @@ async function warningsFor(
 /** Kinds of credentials in what the owner wrote; commands only lose what is a credential by its own shape. */
 function secretsOf(args: StartArgs): readonly string[] {
   const steps = args.steps ?? [];
-  const texts = [args.objective, ...steps.map((step) => step.objective)];
+  const texts = [args.objective, args.instructions ?? "", ...steps.map((step) => step.objective)];
   const commands = [...(args.setup ?? []), ...(args.verify ?? []), ...steps.flatMap((step) => step.verify ?? [])];
   const changed = commands.filter((command) => redactCommand(command) !== command);
   return [...new Set([...texts, ...changed].flatMap(secretKinds))];

@@ -120,6 +120,9 @@ describe.each(backends)("secrets on %s", async (backend) => {
       JSON.stringify(await door.call("run_status", { run_id: runId })),
       await door.text("run_list", {}),
     ];
+    expect(
+      await door.text("run_resume", { run_id: runId, from: "stop", instructions: "Use DB_PASSWORD=hunter2", dry_run: true }),
+    ).toContain("Warning: what you gave holds what looks like a credential (password)");
     const resumed = await door.call("run_resume", {
       run_id: runId,
       from: "stop",
