@@ -175,8 +175,21 @@ describe("what a state refuses", async () => {
     run_grant_iterations: { iterations: 1, continue: false },
     run_reset: {},
     run_redo: { step: "main", add_iterations: 1 },
+    run_instruct: { instructions: "Mind the tests." },
+    run_transcript: {},
+    run_diff: {},
+    run_archive: { archived: false },
     run_stop: {},
   } as const;
+
+  const putAway = (word: string) => ({
+    run_resume: `not_allowed: ${word}`,
+    run_grant_iterations: `not_allowed: ${word}`,
+    run_reset: `not_allowed: ${word}`,
+    run_redo: `not_allowed: ${word}`,
+    run_instruct: `not_allowed: ${word}`,
+    run_stop: "not_allowed: stopped",
+  });
 
   const EXPECTED = {
     queued: {
@@ -184,12 +197,14 @@ describe("what a state refuses", async () => {
       run_resume: "already_running",
       run_reset: "not_allowed: live",
       run_redo: "not_allowed: live",
+      run_archive: "not_allowed: live",
     },
     running: {
       run_explain_stop: "not_allowed: live",
       run_resume: "already_running",
       run_reset: "not_allowed: live",
       run_redo: "not_allowed: live",
+      run_archive: "not_allowed: live",
     },
     stopping: {
       run_explain_stop: "not_allowed: live",
@@ -197,15 +212,24 @@ describe("what a state refuses", async () => {
       run_grant_iterations: "not_allowed: stopping",
       run_reset: "not_allowed: live",
       run_redo: "not_allowed: live",
+      run_archive: "not_allowed: live",
     },
-    done: { run_resume: "not_allowed: done", run_grant_iterations: "not_allowed: done", run_stop: "not_allowed: done" },
+    done: {
+      run_resume: "not_allowed: done",
+      run_grant_iterations: "not_allowed: done",
+      run_instruct: "not_allowed: done",
+      run_stop: "not_allowed: done",
+    },
     reset: {
       run_resume: "not_allowed: was_reset",
       run_grant_iterations: "not_allowed: was_reset",
       run_redo: "not_allowed: was_reset",
+      run_instruct: "not_allowed: was_reset",
       run_stop: "not_allowed: stopped",
     },
     stopped: { run_stop: "not_allowed: stopped" },
+    archived: putAway("archived"),
+    reclaimed: putAway("reclaimed"),
   } as const satisfies Record<string, Partial<Record<keyof typeof TOOLS, string>>>;
 
   beforeAll(async () => {
@@ -217,9 +241,15 @@ describe("what a state refuses", async () => {
     runs["done"] = await start("done", [done]);
     runs["stopped"] = await start("stopped", [[work("a")]], one);
     runs["reset"] = await start("reset", [[work("a")]], one);
-    for (const name of ["done", "stopped", "reset"]) await door.ended(runs[name] ?? "");
+    runs["archived"] = await start("archived", [[work("a")]], one);
+    runs["reclaimed"] = await start("reclaimed", [[{ say: "nothing to do" }]], one);
+    for (const name of ["done", "stopped", "reset", "archived", "reclaimed"]) await door.ended(runs[name] ?? "");
     const { confirm_token } = await door.call("run_reset", { run_id: runs["reset"] });
     await door.call("run_reset", { run_id: runs["reset"], confirm_token });
+    await door.call("run_archive", { run_id: runs["archived"] });
+    expect(await door.call("run_archive", { run_id: runs["reclaimed"], reclaim: true })).toMatchObject({
+      run: { reclaimed_at: expect.any(String) },
+    });
     // A deaf engine keeps the one place for two seconds after it was told to stop.
     runs["running"] = await start("running", [[{ say: "here" }, { hang: "deaf" }]]);
     runs["queued"] = await start("queued", [[work("a")]]);
@@ -236,7 +266,9 @@ describe("what a state refuses", async () => {
     }
   };
 
-  test("a run that is stopped, done or reset to its start", async () => {
+  test("a run that is stopped, done, reset to its start, archived or reclaimed", async () => {
+    await look("reclaimed", runs["reclaimed"] ?? "");
+    await look("archived", runs["archived"] ?? "");
     await look("done", runs["done"] ?? "");
     await look("reset", runs["reset"] ?? "");
     await look("stopped", runs["stopped"] ?? "");
