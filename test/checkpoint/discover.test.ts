@@ -72,7 +72,7 @@ describe("discover", () => {
     expect((await checkpoints.discover(top)).top).toBe(top);
   });
 
-  test("refuses what is no repository, bare, missing, the home folder or the root", async () => {
+  test("refuses what is no repository, bare, missing, the home folder, what holds it, or the root", async () => {
     mkdirSync(join(box.dir, "plain"));
     await expect(checkpoints.discover(join(box.dir, "plain"))).rejects.toMatchObject(problem);
     await expect(checkpoints.discover(join(box.dir, "nowhere"))).rejects.toMatchObject(problem);
@@ -80,6 +80,8 @@ describe("discover", () => {
     await expect(checkpoints.discover(join(box.dir, "bare.git"))).rejects.toMatchObject(problem);
     await expect(checkpoints.discover(join(box.repo(), ".git"))).rejects.toMatchObject(problem);
     box.git(box.home, "init", "-q");
+    box.git(box.dir, "init", "-q");
+    await expect(checkpoints.discover(box.dir)).rejects.toMatchObject(problem);
     write(box.home, "project/file", "x");
     await expect(checkpoints.discover(join(box.home, "project"))).rejects.toMatchObject(problem);
     await expect(checkpoints.discover("/")).rejects.toMatchObject(problem);

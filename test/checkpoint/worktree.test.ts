@@ -148,6 +148,25 @@ describe("a lost worktree", () => {
   });
 });
 
+describe("a rebuilt worktree", () => {
+  test("that was broken off before its files came is finished by the next rebuild, and a locked one stays locked", async () => {
+    await add();
+    write(side, "u", "untracked\n");
+    const captured = await capture(side, "a");
+    box.git(top, "worktree", "lock", "--reason", "on a stick", side);
+    rmSync(side, { recursive: true });
+    const repo = await checkpoints.discover(top);
+    const input = { path: side, branch: "side", head: captured.head ?? "" };
+    expect(await checkpoints.rebuildWorktree(repo, input)).toMatchObject({ how: "made" });
+    expect(await checkpoints.worktreeState(side, join(top, ".git"))).toBe("unfinished");
+    expect(await checkpoints.rebuildWorktree(repo, input)).toMatchObject({ how: "made" });
+    await restore(side, captured);
+    expect(await checkpoints.worktreeState(side, join(top, ".git"))).toBe("present");
+    expect(read(side, "u")).toBe("untracked\n");
+    expect(box.git(top, "worktree", "list", "--porcelain")).toContain("locked on a stick");
+  });
+});
+
 describe("a whole restore", () => {
   test("brings a rebase under way to a new worktree, where it can be continued", async () => {
     await add();

@@ -151,12 +151,13 @@ describe.concurrent("a lost worktree", async () => {
     expect(box.git(run.tree, "rev-parse", "HEAD", run.branch).split("\n")).toEqual([head, head]);
   });
 
-  test("a file named in copy_ignored is copied on each rebuild, and never from or to behind a link or outside", async () => {
+  test("a file named in copy_ignored is copied, and never from or to behind a link, or from outside", async () => {
     const repo = box.repo("copies");
     write(box.dir, "secret/key", "outside\n");
     symlinkSync(join(box.dir, "secret"), join(repo, "linked"));
     symlinkSync(join(box.dir, "secret", "key"), join(repo, "link"));
-    box.sh(repo, "echo .env > .gitignore; git add -A; git commit -qm ignore");
+    box.sh(repo, "printf '.env\\nunseen\\n' > .gitignore; git add -A; git commit -qm ignore");
+    symlinkSync(join(box.dir, "secret"), join(repo, "unseen"));
     write(repo, ".env", "TOKEN=1\n", 0o600);
     const agent = product.agent("copies", [[{ edit: { path: "x", content: "x" } }, done]]);
     const args = { repo, objective: "copies", agent };
@@ -164,13 +165,14 @@ describe.concurrent("a lost worktree", async () => {
       expect(await refusalOf(door.start({ ...args, copy_ignored: [bad] }))).toMatch(/^bad_input: /u);
     const { run_id, workspace } = await door.start({
       ...args,
-      copy_ignored: [".env", "linked/key", "link", ".git/config", "none"],
+      copy_ignored: [".env", "linked/key", "unseen/key", "link", ".git/config", "none"],
     });
     await door.ended(run_id);
     expect(read(workspace.path, ".env")).toBe("TOKEN=1\n");
+    expect(existsSync(join(workspace.path, "unseen"))).toBe(false);
     expect(manifest(workspace.path)["link"]).toBe(`link ${join(box.dir, "secret", "key")}`);
     const transcript = await door.resource(`loopkeeper://runs/${run_id}/transcript`);
-    for (const named of ["linked/key", "link", ".git/config", "none"])
+    for (const named of ["linked/key", "unseen/key", "link", ".git/config", "none"])
       expect(transcript).toContain(`copy_ignored: ${named} was not copied`);
   });
 });
