@@ -1,7 +1,10 @@
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Drift } from "./checkpoint.ts";
+import { exists } from "./git-dir.ts";
 import { commitOf, trackingOf } from "./head.ts";
 import { readMeta } from "./meta.ts";
-import type { RepoGit } from "./repo-git.ts";
+import { quotedPath, type RepoGit } from "./repo-git.ts";
 
 /** Asks the remote for refs; null when it was not asked or gave no answer. */
 export type AskRemote = (url: string, refs: readonly string[]) => Promise<string | null>;
@@ -31,6 +34,24 @@ export async function viewRemote(
     return /^[0-9a-f]{40,64}$/.test(sha) && wanted.includes(ref) ? [[ref, sha] as const] : [];
   });
   return { text: refs.map(([ref, sha]) => `${sha}\t${ref}`).join("\n"), refs: new Map(refs) };
+}
+
+/**
+ * The same repository, seeing also the commits of a remote that is a folder of this machine: they can be read where they are,
+ * without a fetch. Of any other remote only ids are known.
+ */
+export async function withRemoteObjects(git: RepoGit): Promise<RepoGit> {
+  const { remote_name } = git.repo;
+  if (remote_name === null) return git;
+  const url = (await git.run(["ls-remote", "--get-url", "--", remote_name])).text;
+  const path = url.startsWith("file://") ? fileURLToPath(url) : /^[^:]*(\/|$)/.test(url) ? resolve(git.repo.top, url) : null;
+  if (path === null) return git;
+  for (const objects of [join(path, "objects"), join(path, ".git", "objects")]) {
+    if (!(await exists(objects))) continue;
+    const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedPath(objects) };
+    return { ...git, run: (args, call = {}) => git.run(args, { ...call, env: { ...env, ...call.env } }) };
+  }
+  return git;
 }
 
 /** The branch's name at the remote: the same, unless it was pushed under another one. A base that it merely follows does not count. */

@@ -1,7 +1,7 @@
 import { isoOf } from "../run/clock.ts";
 import type { Drift, DriftInput, ForeignCommit, GitLock, WorktreeState } from "./checkpoint.ts";
 import { operationSince } from "./drift-operation.ts";
-import { type AskRemote, type RemoteView, remoteGrowth, remoteMove, viewRemote } from "./drift-remote.ts";
+import { type AskRemote, type RemoteView, remoteGrowth, remoteMove, viewRemote, withRemoteObjects } from "./drift-remote.ts";
 import { commitOf, fullBranch, readHead, trackingOf } from "./head.ts";
 import { headLogSince } from "./head-log.ts";
 import { locksLeft } from "./locks-left.ts";
@@ -33,14 +33,15 @@ export async function driftSince(places: DriftPlaces, input: DriftInput, ask: As
     any === null || view === null || branch === null
       ? null
       : await quiet(() => remoteMove(any, branch, bases, input.checkpoint.commit, view));
+  const far = any === null || view === null ? any : ((await quiet(() => withRemoteObjects(any))) ?? any);
   const merged =
-    any === null ? null : await quiet(() => findMerge(any, { bases, tip: stopHead, own: input.own_commits, remote: view?.refs }));
+    far === null ? null : await quiet(() => findMerge(far, { bases, tip: stopHead, own: input.own_commits, remote: view?.refs }));
   const files = workspace === null ? null : await quiet(() => changedSince(workspace, input.checkpoint.tree));
   const followed = any === null || branch === null ? null : await quiet(() => trackingOf(any, branch));
   const commits =
-    any === null
+    far === null
       ? null
-      : await quiet(() => commitsByOthers(any, input, [local?.to ?? null, remote?.to ?? null, followed], stands?.head ?? null));
+      : await quiet(() => commitsByOthers(far, input, [local?.to ?? null, remote?.to ?? null, followed], stands?.head ?? null));
   const operation = workspace === null ? null : await operationOrUnknown(workspace, input);
   const moved = stands !== null && (stands.head !== stopHead || stands.branch !== input.checkpoint.branch);
   return {
@@ -52,9 +53,9 @@ export async function driftSince(places: DriftPlaces, input: DriftInput, ask: As
     branch_moved: local === null && remote === null ? null : moves(local) || moves(remote),
     branch: { local, remote, remote_checked: remote !== null, merged: merged ?? null },
     has_remote: any !== null && any.repo.remote_name !== null,
-    remote_growth: any === null || remote === null ? null : await quiet(() => remoteGrowth(any, remote)),
+    remote_growth: far === null || remote === null ? null : await quiet(() => remoteGrowth(far, remote)),
     remote_answer: view?.text ?? null,
-    base_unseen: any === null || view === null ? null : await quiet(() => unseenBase(any, bases, view)),
+    base_unseen: far === null || view === null ? null : await quiet(() => unseenBase(far, bases, view)),
     files_changed: files?.slice(0, MAX_FILES).map((change) => change.path) ?? [],
     files_changed_total: files?.length ?? null,
     commits_by_others: commits?.listed ?? [],

@@ -7,7 +7,7 @@ import type { PathChange } from "./checkpoint.ts";
 import { copyIndex } from "./index-file.ts";
 import { withPrivateLock } from "./lock.ts";
 import { privateIndex, STATE_FILES } from "./private-state.ts";
-import type { RepoGit } from "./repo-git.ts";
+import { quotedPath, type RepoGit } from "./repo-git.ts";
 import { changedBetween } from "./tree.ts";
 
 const PREFIX = "look-";
@@ -25,7 +25,7 @@ export async function changedSince(git: RepoGit, tree: string): Promise<PathChan
     await withPrivateLock(git.private_dir, () => copyState(git.private_dir, dir));
     const env = {
       GIT_OBJECT_DIRECTORY: objects,
-      GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${join(git.repo.common_dir, "objects").replace(/["\\]/g, "\\$&")}"`,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedPath(join(git.repo.common_dir, "objects")),
     };
     const aside: RepoGit = {
       ...git,

@@ -71,6 +71,11 @@ export async function openRepoGit(
   };
 }
 
+/** A path as git takes it in a list of paths, whatever it holds. */
+export function quotedPath(path: string): string {
+  return `"${path.replace(/["\\]/g, "\\$&")}"`;
+}
+
 /** A working tree whose `.git` was pointed elsewhere since we looked must not be written to. */
 async function assertPinned(repo: Repository): Promise<void> {
   const found = await findGitDir(repo.top);

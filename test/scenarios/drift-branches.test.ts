@@ -39,40 +39,40 @@ describe.concurrent("a moved branch", async () => {
     door.call("run_resume", { run_id, add_iterations: 1, ...args });
   const noteOf = (run_id: string) => door.resource(`loopkeeper://runs/${run_id}/note`);
 
-  test("C24: a colleague's commit on the pushed branch is told with author and subject once fetched, and the agent is told never to force", async () => {
+  test("C24: a colleague's commit on the pushed branch is told with author and subject, nothing is fetched, and the agent is told never to force", async () => {
     const run = await pushed("colleague");
     write(run.clone, "theirs.txt", "x");
     box.git(run.clone, "add", ".");
     box.git(run.clone, ...bea, "commit", "-qm", "Fix the fix");
     box.git(run.clone, "push", "-q");
-    const unfetched = await door.text("run_explain_stop", { run_id: run.run_id });
-    expect(unfetched).toMatch(/moved at the remote .*cannot be told without a fetch/u);
-    // Looking asked for ids alone: nothing was fetched.
     const tip = box.git(run.clone, "rev-parse", "HEAD");
-    expect(box.tryGit(run.repo, "cat-file", "-e", tip)).toBeNull();
-    box.git(run.repo, "fetch", "-q");
     const { explanation } = await door.call("run_explain_stop", { run_id: run.run_id });
     expect(explanation).toMatchObject({
       drift: {
         branch_moved: true,
         branch: { remote: { to: tip, deleted: false }, remote_checked: true },
         commits_by_others: [{ sha: tip, author: "Bea", subject: "Fix the fix" }],
+        notes: expect.arrayContaining(["branch moved by others: +1 commit (Bea: Fix the fix)"]),
       },
     });
-    expect(await door.text("run_explain_stop", { run_id: run.run_id })).toContain(
-      "branch moved by others: +1 commit (Bea: Fix the fix)",
-    );
+    expect(box.tryGit(run.repo, "cat-file", "-e", tip)).toBeNull();
     await again(run.run_id);
     await door.ended(run.run_id);
-    const note = await noteOf(run.run_id);
-    expect(note).toMatch(/Bea: Fix the fix[\s\S]*never force-push/u);
+    expect(await noteOf(run.run_id)).toMatch(/Bea: Fix the fix[\s\S]*never force-push/u);
+    // A remote that tells ids alone, as one behind a network does.
+    const bundle = join(box.dir, "colleague.bundle");
+    box.git(run.clone, ...bea, "commit", "-q", "--allow-empty", "-m", "More");
+    box.git(run.clone, "bundle", "create", "-q", bundle, "fix");
+    box.git(run.repo, "remote", "set-url", "origin", bundle);
+    expect(await door.text("run_explain_stop", { run_id: run.run_id })).toMatch(
+      /moved at the remote .*how many and whose they are cannot be told without a fetch/u,
+    );
   });
 
   test("C24: a branch that was rebased and force-pushed by others is told as rewritten", async () => {
     const run = await pushed("rebased");
     box.git(run.clone, ...bea, "commit", "-q", "--amend", "-m", "Own, reworded");
     box.git(run.clone, "push", "-qf");
-    box.git(run.repo, "fetch", "-q");
     expect(await door.text("run_explain_stop", { run_id: run.run_id })).toMatch(/history was rewritten/u);
     await again(run.run_id);
     await door.ended(run.run_id);
