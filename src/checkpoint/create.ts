@@ -1,3 +1,5 @@
+import { type FetchCommits, fetchOne, unbundleCheckpoints } from "./bundle-in.ts";
+import { bundleCheckpoints } from "./bundle-out.ts";
 import { capture, isConnected, treeNow } from "./capture.ts";
 import type { Checkpoints, Repository } from "./checkpoint.ts";
 import { commitAll } from "./commit-all.ts";
@@ -6,6 +8,7 @@ import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
 import { driftSince } from "./drift.ts";
 import type { AskRemote } from "./drift-remote.ts";
+import { fetchThroughScratch } from "./fetch-scratch.ts";
 import { foreignCommits } from "./foreign-commits.ts";
 import { createGit, type Git, listRemote } from "./git.ts";
 import { commitOf, reviveBranch } from "./head.ts";
@@ -15,6 +18,7 @@ import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { freeCheckpoints, holdingsOf, removeWorktree } from "./reclaim.ts";
+import { packRefs } from "./refs.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
 import { discoverRepository, rememberRoots } from "./repository.ts";
@@ -51,6 +55,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
       return null;
     }
   };
+  const fetchCommits: FetchCommits = (bound, url, commits, into) => fetchThroughScratch(options.env, bound, url, commits, into);
   const ask: AskRemote = (url, refs) => listRemote(options.env, url, refs, REMOTE_LIMIT_MS);
   const drift: Checkpoints["drift"] = async (input) => {
     const { remote, workspace_path: path } = input;
@@ -78,6 +83,10 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     setLockAside: (repo, lock, stopped_ms) => setLockAside(lock, { ...repo, stopped_ms }),
     capture: (repo, input) => within(repo, (bound) => capture(bound, input)),
     isPresent: (repo, commit) => within(repo, (bound) => isConnected(bound, commit)),
+    bundle: (repo, input) => within(repo, (bound) => bundleCheckpoints(bound, input)),
+    unbundle: (repo, input) => within(repo, (bound) => unbundleCheckpoints(bound, input, fetchCommits)),
+    fetchCommit: (repo, commit) => within(repo, (bound) => fetchOne(bound, commit, fetchCommits)),
+    packRefs: (repo) => within(repo, packRefs),
     diffSummary: (repo, from, to, limit, { skip = 0, path = null } = {}) =>
       within(repo, (bound) => diffSummary(bound, { from, to, path }, { skip, limit })),
     patchPage: (repo, from, to, { path, ...page }) => within(repo, (bound) => patchPage(bound, { from, to, path }, page)),

@@ -90,21 +90,41 @@ export async function listRemote(
   patterns: readonly string[],
   limit_ms: number,
 ): Promise<string | null> {
-  const env = {
-    ...withoutGit(base),
-    LC_ALL: "C",
-    GIT_DIR: "/dev/null/none",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ASKPASS: "",
-    SSH_ASKPASS_REQUIRE: "never",
-    GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
-  };
+  const env = { ...remoteEnvironment(base), GIT_DIR: "/dev/null/none" };
   const args = ["ls-remote", "--", url, ...patterns];
   try {
     return (await start(args, args, env, { cwd: "/" }, limit_ms)).text;
   } catch {
     return null;
   }
+}
+
+/**
+ * Runs git in a repository of ours against a remote, with the user's own configuration alone (as `listRemote`). Answers its
+ * output, or null when it failed or took longer than `limit_ms`.
+ */
+export async function gitAtRemote(
+  base: Readonly<Record<string, string>>,
+  gitDir: string,
+  args: readonly string[],
+  limit_ms: number,
+): Promise<string | null> {
+  try {
+    return (await start(args, args, { ...remoteEnvironment(base), GIT_DIR: gitDir }, { cwd: "/" }, limit_ms)).text;
+  } catch {
+    return null;
+  }
+}
+
+function remoteEnvironment(base: Readonly<Record<string, string>>): Record<string, string> {
+  return {
+    ...withoutGit(base),
+    LC_ALL: "C",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_ASKPASS: "",
+    SSH_ASKPASS_REQUIRE: "never",
+    GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
+  };
 }
 
 function start(

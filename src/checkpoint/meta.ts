@@ -29,7 +29,7 @@ export const metaSchema = z.object({
     z.object({
       path: z.string(),
       bytes: z.number(),
-      why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository"]),
+      why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository", "secret"]),
       nested: z.object({ commit: z.string().nullable(), dirty: z.boolean().nullable() }).exactOptional(),
     }),
   ),

@@ -40,11 +40,17 @@ export async function writeCheckpoint(
     state: state.files,
     skipped: [...snapshot.skipped],
   };
-  const message = `Loopkeeper checkpoint ${input.run_id}/${input.id} (${input.kind})`;
-  const side = await commitTree(git, await metaTree(git, meta), state.pins, message);
-  const parents = head.head === null ? [] : [head.head];
-  const index = await commitTree(git, snapshot.user.index_tree, [...parents, side], message);
-  return { commit: await commitTree(git, snapshot.tree, [...parents, index], message), meta };
+  return { commit: await commitMeta(git, meta, state.pins), meta };
+}
+
+/** The three commits of a checkpoint. With a date (`@seconds +0000`), the same meta always gives the same commits. */
+export async function commitMeta(git: RepoGit, meta: Meta, pins: readonly string[], date?: string): Promise<string> {
+  const message = `Loopkeeper checkpoint ${meta.run_id}/${meta.id} (${meta.kind})`;
+  const env = date === undefined ? {} : { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  const side = await commitTree(git, await metaTree(git, meta), pins, message, env);
+  const parents = meta.head === null ? [] : [meta.head];
+  const index = await commitTree(git, meta.index_tree, [...parents, side], message, env);
+  return commitTree(git, meta.tree, [...parents, index], message, env);
 }
 
 /** Number and bytes of the paths that differ from HEAD. */
@@ -116,7 +122,13 @@ async function makeTree(git: RepoGit, lines: string): Promise<string> {
   return (await git.run(["mktree", "-z"], { input: lines })).text;
 }
 
-async function commitTree(git: RepoGit, tree: string, parents: readonly string[], message: string): Promise<string> {
+async function commitTree(
+  git: RepoGit,
+  tree: string,
+  parents: readonly string[],
+  message: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
   const args = [...new Set(parents)].flatMap((parent) => ["-p", parent]);
-  return (await git.run(["commit-tree", tree, ...args, "-F", "-"], { input: message })).text;
+  return (await git.run(["commit-tree", tree, ...args, "-F", "-"], { input: message, env })).text;
 }

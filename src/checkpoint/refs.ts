@@ -14,9 +14,24 @@ export function checkpointRef(runId: string, id: string): string {
   return `${runRefs(runId)}/${id}`;
 }
 
+/** Where a checkpoint stands while it is written into a bundle: the bundle knows it by this name. */
+export function outgoingRef(runId: string, id: string): string {
+  return checkpointRef(runId, id).replace("refs/loopkeeper/runs/", "refs/loopkeeper/out/");
+}
+
+/** Where it stands after it was read from a bundle, until it has its place; `id` may be empty or a star. */
+export function incomingRef(runId: string, id: string): string {
+  return `${runRefs(runId).replace("refs/loopkeeper/runs/", "refs/loopkeeper/in/")}/${id}`;
+}
+
 /** Every hidden ref of a run with its commit. */
-export async function listRunRefs(git: RepoGit, runId: string): Promise<{ ref: string; commit: string }[]> {
-  const listed = await git.run(["for-each-ref", "--format=%(objectname) %(refname)", `${runRefs(runId)}/`]);
+export function listRunRefs(git: RepoGit, runId: string): Promise<{ ref: string; commit: string }[]> {
+  return listRefs(git, `${runRefs(runId)}/`);
+}
+
+/** Refs below a folder, which ends with a slash. */
+export async function listRefs(git: RepoGit, folder: string): Promise<{ ref: string; commit: string }[]> {
+  const listed = await git.run(["for-each-ref", "--format=%(objectname) %(refname)", folder]);
   return listed.text.split("\n").flatMap((line) => {
     const [commit, ref] = line.split(" ");
     return commit && ref ? [{ ref, commit }] : [];
@@ -30,4 +45,13 @@ export async function nextLeftRef(git: RepoGit, runId: string): Promise<string> 
     const ref = `${runRefs(runId)}/left-${n}`;
     if (!taken.has(ref)) return ref;
   }
+}
+
+/**
+ * Packs loose refs, since every git command of the person reads them one by one. Where git can, only the hidden ones; an older
+ * git packs all of them, as its own `git gc` does: no ref changes its value.
+ */
+export async function packRefs(git: RepoGit): Promise<void> {
+  const own = await git.run(["pack-refs", "--include", "refs/loopkeeper/*"], { ok: [0, 129] });
+  if (own.code === 129) await git.run(["pack-refs", "--all"]);
 }

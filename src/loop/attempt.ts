@@ -51,14 +51,16 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   const record = await recordAttempt(drive, step, waiting, id);
   const agent = await resolveAgent(drive);
   const sink: Sink = { target: newTurn(), iteration: drive.run.iteration + 1 };
-  const wanted = waiting?.started_from === "stop" ? record.engine_session : null;
+  // A conversation about files that are not here would mislead: then it is told afresh what there is.
+  const wanted = waiting?.started_from === "stop" && drive.files_missing === null ? record.engine_session : null;
   const doubt = await instructionsInDoubt(drive);
   const { engine, why_not_native } = await startOnSession(drive, agent, sink, { wanted, look_for: refsOf(doubt) });
   const inDoubt = await settle(drive, doubt, engine);
   const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
-  const opening = await openingParts(drive, record, engine, captured, owned, wanted === null ? null : why_not_native);
+  const whyNot = record.why_handoff ?? why_not_native ?? drive.files_missing;
+  const opening = await openingParts(drive, record, engine, captured, owned, whyNot);
   const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
-  const whyHandoff = context === "handoff" ? (why_not_native ?? whyFresh(record)) : null;
+  const whyHandoff = context === "handoff" ? (whyNot ?? whyFresh(record)) : null;
   const updated: AttemptRecord = {
     ...record,
     engine_session: engine.session_id,

@@ -74,6 +74,8 @@ export class Drive {
   steps: readonly StepRecord[];
   /** Set once the workspace is there. */
   workspace: Repository | null = null;
+  /** Why the run's files are not in the workspace, on another host than theirs; null when they are. */
+  files_missing: string | null = null;
   /** What is missing from the copies of this run, by copy: it stands in the stop's record unless a later copy succeeds. */
   readonly gaps = new Map<"session" | "tree" | "secrets", string>();
   /** The copy of the session that is being made: a second one waits for it. Never rejects. */

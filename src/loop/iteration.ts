@@ -14,6 +14,7 @@ import { absorbChanges, commitsOf, observeActs } from "./effects.ts";
 import { progressKey } from "./progress.ts";
 import { firstPrompt, instructionRef, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
 import { copySession } from "./session-copy.ts";
+import { copyTree } from "./tree-copy.ts";
 import { type Cut, playTurn } from "./turn.ts";
 import { callsSeen, newTurn, type TurnSeen } from "./turn-seen.ts";
 import { runVerify } from "./verify.ts";
@@ -39,6 +40,7 @@ export async function runIteration(drive: Drive, step: StepRecord, attempt: Atte
   const verify = await runVerify(drive, step, begun.row.number, attempt);
   const captured = await captureOrStop(drive, newCheckpointId(), "iteration");
   await copied;
+  if (drive.ctx.store.kind === "postgres") await copyTree(drive, captured, "entries");
   return finish(drive, { step, attempt, row: begun.row, mark, end, verify, captured });
 }
 

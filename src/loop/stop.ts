@@ -2,8 +2,9 @@ import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned, type OwnedState } from "../resume/ownership.ts";
+import { lastCheckpoint } from "../resume/tree-copy.ts";
 import { msOf, now } from "../run/clock.ts";
-import { LeaseLostError, LoopkeeperError } from "../run/errors.ts";
+import { LeaseLostError, LoopkeeperError, messageOf } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommitted } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
@@ -15,6 +16,7 @@ import { absorbChanges, type TreeEnd } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
 import { copyLeftSession, copySession } from "./session-copy.ts";
 import { unreachableAfter } from "./stages.ts";
+import { copyTree } from "./tree-copy.ts";
 import { callsSeen, openCalls } from "./turn-seen.ts";
 
 const WRITE_TRIES = 10;
@@ -50,7 +52,20 @@ export async function stopRun(drive: Drive, input: StopInput): Promise<void> {
   const saved = await saveTree(drive, input);
   if (input.attempt === null) await copyLeftSession(drive, input.cut === undefined ? null : input.step);
   else await copySession(drive, input.attempt.agent, input.attempt.engine.session_id, drive.run.iteration);
+  if (saved.record?.commit != null && drive.workspace !== null) {
+    await copyTree(drive, { id: saved.record.id, commit: saved.record.commit }, "all");
+    await packHidden(drive);
+  }
   await writeStop(drive, input, { ...saved, background: await backgroundCommands(drive) });
+}
+
+/** Loose refs cost every git command of the person; a fault here costs nothing else. */
+async function packHidden(drive: Drive): Promise<void> {
+  try {
+    await drive.ctx.checkpoints.packRefs(drive.repo);
+  } catch (error) {
+    drive.ctx.log("warn", "the hidden refs could not be packed", { run_id: drive.run.run_id, error: messageOf(error) });
+  }
 }
 
 async function beginStop(drive: Drive, input: StopInput): Promise<void> {
@@ -80,8 +95,7 @@ interface Saved extends SavedTree {
 async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
   const [last] = await drive.ctx.store.iterations(drive.run.run_id, 1);
   const open = last !== undefined && !last.finished && last.checkpoint_end === null ? last : null;
-  if (drive.workspace === null)
-    return { record: null, uncommitted: drive.run.stop?.uncommitted ?? null, gaps: [], storage: null, unfinished: open };
+  if (drive.workspace === null) return notLookedAt(drive, open);
   const id = newCheckpointId();
   const about = { kind: "stop", step: input.step?.step ?? null, attempt: input.attempt?.record.attempt ?? null } as const;
   try {
@@ -117,6 +131,22 @@ async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
       unfinished: open,
     };
   }
+}
+
+/** The working tree is not here: what is known of it is the last checkpoint, made by whoever drove the run. */
+async function notLookedAt(drive: Drive, open: IterationRecord | null): Promise<SavedTree> {
+  const { run } = drive;
+  const nothing = { record: null, storage: null, unfinished: open };
+  const last = await lastCheckpoint(drive.ctx.store, { ...run, stop: null });
+  const before = run.stop?.uncommitted ?? null;
+  if (last === null || last.id === before?.checkpoint) return { ...nothing, uncommitted: before, gaps: [] };
+  return {
+    ...nothing,
+    uncommitted: { total_files: last.files, added: 0, removed: 0, truncated: true, checkpoint: last.id, files: [] },
+    gaps: [
+      `the working tree ${run.workspace_path} is not here to be looked at: what changed after checkpoint ${last.id} of iteration ${last.iteration} is not known`,
+    ],
+  };
 }
 
 /** What a cut-off iteration changed is the run's too: its end is the stop checkpoint. Without one nothing more is the run's. */

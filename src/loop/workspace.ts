@@ -1,9 +1,10 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Captured } from "../checkpoint/checkpoint.ts";
+import type { Captured, Repository } from "../checkpoint/checkpoint.ts";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { driftSinceStop } from "../resume/drift-since.ts";
 import { applyRunRestore, planRunRestore } from "../resume/restore.ts";
+import { bringCheckpoints, lastCheckpoint, pushedCommit } from "../resume/tree-copy.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
@@ -51,7 +52,7 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Ma
   const begun = await begunBefore(drive);
   if (state === "present") return begun ? { bare: true, from: null } : null;
   const repo = await checkpoints.discover(run.repo_path);
-  const last = await lastCheckpoint(drive);
+  const last = await leftIn(drive);
   await mkdir(dirname(run.workspace_path), { recursive: true, mode: 0o700 });
   await record(drive, "workspace_begun", last?.id ?? null);
   if (last === null) {
@@ -60,19 +61,12 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Ma
     await checkpoints.addWorktree(repo, { path: run.workspace_path, branch: run.branch, base: run.base_commit, again });
     return { bare: true, from: null };
   }
-  if (!(await checkpoints.isPresent(repo, last.commit))) {
-    throw new LoopkeeperError(
-      "repository_problem",
-      `the worktree ${run.workspace_path} is gone and checkpoint ${last.id}, which it would be rebuilt from, is lost: its objects are not in ${repo.top}. Start a new run with base: "${run.branch ?? "HEAD"}".`,
-    );
-  }
-  const rebuilt = await checkpoints.rebuildWorktree(repo, {
-    path: run.workspace_path,
-    branch: last.branch,
-    head: last.head ?? "",
-  });
+  const source = await bring(drive, repo, last);
+  const head = source === null ? await pushedCommit(drive.ctx, run, repo, last, drive.ctx.settings.fetch_remote) : source.head;
+  const rebuilt = await checkpoints.rebuildWorktree(repo, { path: run.workspace_path, branch: last.branch, head: head ?? "" });
   drive.told.push(...rebuilt.told);
-  const safeties = rebuilt.how === "linked" ? [] : await fill(drive, resumed, last, rebuilt.how === "registered");
+  const filled = rebuilt.how === "linked" || source === null;
+  const safeties = filled ? [] : await fill(drive, resumed, source, rebuilt.how === "registered");
   if (safeties.length > 0) await drive.apply({ bump_revision: false, checkpoints: safeties });
   return { bare: rebuilt.how === "made", from: last.id };
 }
@@ -123,25 +117,44 @@ async function record(drive: Drive, type: "workspace_begun" | "workspace_ready",
 
 /** HEAD of the working tree may name a branch that somebody deleted: it is made again where the run left it. */
 async function reviveBranch(drive: Drive): Promise<void> {
-  const last = drive.run.stop === null ? null : await lastCheckpoint(drive);
+  const last = drive.run.stop === null ? null : await leftIn(drive);
   if (last === null || !(await drive.ctx.checkpoints.reviveBranch(drive.repo, last))) return;
   const short = last.branch?.replace("refs/heads/", "") ?? "";
   drive.told.push(`Branch ${short} had been deleted; it was made again at ${last.head?.slice(0, 12) ?? ""}.`);
   drive.workspace = await drive.ctx.checkpoints.discover(drive.run.workspace_path);
 }
 
-/** The state that the run was left in: what its stop (or a reset after it) saved, else the newest checkpoint there is. */
-async function lastCheckpoint(drive: Drive): Promise<(CheckpointRecord & { commit: string }) | null> {
-  const { store } = drive.ctx;
-  const { run } = drive;
-  const id = run.stop?.uncommitted?.checkpoint ?? null;
-  const left = id === null ? null : await store.checkpoint(run.run_id, id);
-  if (left !== null && left.commit !== null) return { ...left, commit: left.commit };
-  return (await store.checkpoints(run.run_id, 20)).find(usable) ?? null;
+/** The state that the run was left in; null when it has none yet. */
+async function leftIn(drive: Drive): Promise<(CheckpointRecord & { commit: string }) | null> {
+  const last = await lastCheckpoint(drive.ctx.store, drive.run);
+  return last?.commit == null ? null : { ...last, commit: last.commit };
 }
 
-function usable(checkpoint: CheckpointRecord): checkpoint is CheckpointRecord & { commit: string } {
-  return checkpoint.state === "present" && checkpoint.commit !== null && checkpoint.kind !== "reset";
+/** The checkpoint as it is in this clone, brought from the store when the clone has not got it; null when it cannot be had. */
+async function bring(
+  drive: Drive,
+  repo: Repository,
+  last: CheckpointRecord & { readonly commit: string },
+): Promise<(CheckpointRecord & { commit: string }) | null> {
+  const { checkpoints, settings } = drive.ctx;
+  if (await checkpoints.isPresent(repo, last.commit)) return last;
+  const options = { wanted: last.id, fetch: settings.fetch_remote, only_look: false };
+  const { records, unavailable } = await bringCheckpoints(drive.ctx, drive.run, repo, options);
+  if (unavailable === null) {
+    if (records.length > 0) await drive.apply({ bump_revision: false, checkpoints: records });
+    const here = records.find((record) => record.id === last.id);
+    return here?.commit == null ? last : { ...here, commit: here.commit };
+  }
+  // Whoever sent the run here was told that its files are missing, and wants it to go on all the same.
+  const attempts = await drive.ctx.store.attempts(drive.run.run_id);
+  if (attempts.some((attempt) => attempt.ended_at === null && attempt.why_handoff !== null)) {
+    drive.files_missing = unavailable;
+    return null;
+  }
+  throw new LoopkeeperError(
+    "repository_problem",
+    `the worktree ${drive.run.workspace_path} is gone and checkpoint ${last.id}, which it would be rebuilt from, is lost: its objects are not in ${repo.top}, and ${unavailable}. Start a new run with base: "${drive.run.branch ?? "HEAD"}".`,
+  );
 }
 
 /** Copies the ignored files that the owner named, lays a base run's edits on top, runs the setup commands. False: broken off. */

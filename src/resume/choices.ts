@@ -23,9 +23,17 @@ export interface NextAction {
   readonly why: string;
 }
 
-/** All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. */
-export function choices(facts: GateFacts, nowMs: number, freshBase = false): readonly Choice[] {
-  const list = [
+/**
+ * All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. `lost`: checkpoints that
+ * nothing can be taken back to any more.
+ */
+export function choices(
+  facts: GateFacts,
+  nowMs: number,
+  freshBase = false,
+  lost: ReadonlySet<string> = new Set(),
+): readonly Choice[] {
+  const all = [
     ...resumeChoices(facts, nowMs),
     ...grantChoices(facts),
     resetChoice(facts, false),
@@ -34,11 +42,26 @@ export function choices(facts: GateFacts, nowMs: number, freshBase = false): rea
     ...redoChoices(facts),
     startNew(facts, freshBase),
   ];
+  const list = all.map((choice) => (goesBackTo(facts, choice).some((id) => lost.has(id)) ? withdrawn(choice) : choice));
   // One recommendation at most: the first allowed one in this order of merit.
   const best = freshBase
     ? list.find((choice) => choice.action === "start_new")
     : list.find((choice) => choice.allowed && choice.recommended);
   return list.map((choice) => ({ ...choice, recommended: choice === best }));
+}
+
+/** The checkpoint that a choice takes files back to, if it does. */
+function goesBackTo(facts: GateFacts, choice: Choice): readonly string[] {
+  const { run, attempts } = facts;
+  const entryOf = (attempt: GateFacts["attempts"][number] | undefined): string[] => [attempt?.entry_checkpoint ?? []].flat();
+  if (choice.action === "reset") return typeof choice.args["to"] === "string" ? [choice.args["to"]] : entryOf(attempts[0]);
+  if (choice.action !== "resume" || (choice.args["from"] ?? defaultFrom(facts)) !== "entry") return [];
+  return entryOf(attempts.findLast((attempt) => attempt.step === run.stop?.step));
+}
+
+function withdrawn(choice: Choice): Choice {
+  const why = "lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)";
+  return { ...choice, allowed: false, recommended: false, needs: [], why };
 }
 
 /** The calls that make sense next, for the common part of every answer. */

@@ -17,6 +17,7 @@ import type { Store } from "../store/store.ts";
 import { type Conversation, conversationOf, type HostView } from "./conversation.ts";
 import { driftNotes } from "./drift-lines.ts";
 import { driftSinceStop } from "./drift-since.ts";
+import { isSameRepository } from "./find-repository.ts";
 import { headline } from "./headline.ts";
 import { notCoveredLine } from "./not-covered.ts";
 import { type RecordGaps, recordGaps } from "./record-gaps.ts";
@@ -35,6 +36,8 @@ export interface StopSnapshot {
   readonly acts: readonly Act[];
   readonly grants: readonly Grant[];
   readonly checkpoints: readonly CheckpointRecord[];
+  /** Ids of checkpoints that nothing can be taken back to. */
+  readonly lost: ReadonlySet<string>;
   readonly verify: readonly VerifyRecord[];
   readonly undelivered: readonly InstructionRecord[];
   readonly journal: RecordGaps;
@@ -78,6 +81,7 @@ export async function loadStop(
     acts,
     grants,
     checkpoints: present,
+    lost: await checkEntries(deps, run, attempts, present),
     verify,
     undelivered,
     journal,
@@ -86,7 +90,7 @@ export async function loadStop(
   };
 }
 
-/** A checkpoint whose objects are gone is shown as lost, never offered. */
+/** A checkpoint whose objects are gone is shown as lost, never offered. In another clone than the run's nothing can be told. */
 async function checkPresence(
   deps: Deps,
   run: RunRecord,
@@ -94,6 +98,7 @@ async function checkPresence(
 ): Promise<readonly CheckpointRecord[]> {
   try {
     const repo = await deps.checkpoints.discover(run.repo_path);
+    if (repo.common_dir !== run.repo_common_dir || !isSameRepository(repo, run)) return checkpoints;
     return await Promise.all(
       checkpoints.map(async (checkpoint) => {
         if (checkpoint.commit === null || checkpoint.state !== "present") return checkpoint;
@@ -105,6 +110,24 @@ async function checkPresence(
   } catch {
     return checkpoints;
   }
+}
+
+/** Checkpoints that choices go back to: where the run and its steps began, however long ago. */
+async function checkEntries(
+  deps: Deps,
+  run: RunRecord,
+  attempts: readonly AttemptRecord[],
+  checked: readonly CheckpointRecord[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set(checked.map((record) => record.id));
+  const ids = new Set(attempts.flatMap((attempt) => attempt.entry_checkpoint ?? []).filter((id) => !known.has(id)));
+  const records = await Promise.all([...ids].map((id) => deps.store.checkpoint(run.run_id, id)));
+  const more = await checkPresence(
+    deps,
+    run,
+    records.filter((record) => record !== null),
+  );
+  return new Set([...checked, ...more].filter((record) => record.state !== "present").map((record) => record.id));
 }
 
 export interface Item {

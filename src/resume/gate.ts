@@ -11,7 +11,7 @@ export interface GateFacts {
   readonly run: RunRecord;
   readonly steps: readonly StepRecord[];
   /** Oldest first. */
-  readonly attempts: readonly Pick<AttemptRecord, "entry_checkpoint">[];
+  readonly attempts: readonly Pick<AttemptRecord, "step" | "entry_checkpoint">[];
   readonly undelivered: readonly InstructionRecord[];
 }
 

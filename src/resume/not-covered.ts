@@ -7,6 +7,7 @@ const WHY = {
   unreadable: "it could not be read",
   special: "it is no ordinary file",
   nested_repository: "it is a repository of its own",
+  secret: "it looks like a secret and stayed on the machine where it was made",
 } as const satisfies Record<SkippedPath["why"], string>;
 
 /** Why a path is in no checkpoint, with its size, or where a nested repository stands: `it is too big for a checkpoint (300 MB)`. */

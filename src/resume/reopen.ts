@@ -16,6 +16,8 @@ export interface Reopening {
   readonly verify: readonly string[] | null;
   /** Steps that are taken back with the one that goes on, because they began on its work (an entry restore undoes that). */
   readonly also: readonly string[];
+  /** Why the run's files are not where it goes on: then its conversation does not go on either. */
+  readonly without_files?: string | null;
   /** Facts for the record: a restore that was made, the drift choice. */
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -150,7 +152,7 @@ function newAttempt(
   step: StepRecord,
   attempts: readonly AttemptRecord[],
   run: RunRecord,
-  input: Pick<Reopening, "from" | "at">,
+  input: Pick<Reopening, "from" | "at" | "without_files">,
 ): AttemptRecord {
   const last = attempts.findLast((attempt) => attempt.step === step.step);
   return {
@@ -162,9 +164,9 @@ function newAttempt(
     ended_by: null,
     opened_at_iteration: run.iteration,
     entry_checkpoint: last?.entry_checkpoint ?? null,
-    engine_session: input.from === "stop" ? sessionToContinue(step.step, attempts) : null,
+    engine_session: input.from === "stop" && input.without_files == null ? sessionToContinue(step.step, attempts) : null,
     context: "pending",
-    why_handoff: null,
+    why_handoff: input.without_files ?? null,
     note: null,
     restore: "none",
   };

@@ -277,7 +277,8 @@ export type CheckpointKind = (typeof CHECKPOINT_KINDS)[number];
 export interface SkippedPath {
   readonly path: string;
   readonly bytes: number;
-  readonly why: "too_big" | "quota" | "unreadable" | "special" | "nested_repository";
+  /** `secret`: it was left out of what left the machine, since it looks like one. */
+  readonly why: "too_big" | "quota" | "unreadable" | "special" | "nested_repository" | "secret";
   /** Of a nested repository at a step's entry and at a stop: the commit it stood on, and whether it had uncommitted changes. */
   readonly nested?: { readonly commit: string | null; readonly dirty: boolean | null };
 }

@@ -153,7 +153,7 @@ export const checkpointSchema = z.object({
       z.object({
         path: z.string(),
         bytes: z.number(),
-        why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository"]),
+        why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository", "secret"]),
         nested: z.object({ commit: textOrNull, dirty: z.boolean().nullable() }).exactOptional(),
       }),
     ),

@@ -1,15 +1,16 @@
-import { join, resolve } from "node:path";
-import type { Drift, Repository, RestoreResult } from "../checkpoint/checkpoint.ts";
+import type { Drift, RestoreResult } from "../checkpoint/checkpoint.ts";
 import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
+import { findRepository, type Place } from "../resume/find-repository.ts";
 import type { GateFacts } from "../resume/gate.ts";
+import { planLayDown } from "../resume/lay-down.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";
 import { entryPoint } from "../resume/redo.ts";
 import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { bringCheckpoints, lastCheckpoint, pushedCommit, withRecords } from "../resume/tree-copy.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { shortId } from "../run/id.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StepRecord, StopRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
 import { passDrift, removeLocks } from "./lock-gate.ts";
@@ -18,6 +19,8 @@ import { passDrift, removeLocks } from "./lock-gate.ts";
 export interface ResumeWish {
   readonly repo?: string | undefined;
   readonly on_drift?: "keep" | "restore" | "refuse" | undefined;
+  /** True: nothing is brought from the store either. */
+  readonly dry_run?: boolean | undefined;
 }
 
 /** Everything that is looked at before a run is reopened; nothing is changed by looking. */
@@ -35,7 +38,11 @@ export interface Prepared {
   /** Steps whose work an entry restore undoes with it. */
   readonly also: readonly string[];
   /** New paths of the run when its repository is found elsewhere. */
-  readonly place: { readonly repo_path: string; readonly repo_common_dir: string; readonly workspace_path: string } | null;
+  readonly place: Place | null;
+  /** Checkpoints that are other commits here than where they were made. */
+  readonly brought: readonly CheckpointRecord[];
+  /** Why the run's files cannot be had here, so that it goes on by a hand-off from what was pushed; null when they can. */
+  readonly without_files: string | null;
   apply(lease: { readonly fence?: number }): Promise<RestoreResult>;
 }
 
@@ -48,38 +55,47 @@ export async function prepareResume(
   const { run } = facts;
   const { stop } = run;
   if (stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded.`);
-  const place = await findRepository(ctx, run, args.repo);
-  const placed = place === null ? run : { ...run, ...place };
-  const drift = await driftSinceStop(ctx, placed, stop, ctx.settings.fetch_remote);
-  const locks = drift === null ? [] : await passDrift(ctx, placed, drift, { from, on_drift: args.on_drift });
+  const { place, brought, without_files } = await settleHere(ctx, run, args);
+  // From here on the run is looked at as it is on this machine.
+  const here = { ...ctx, store: withRecords(ctx.store, brought) };
+  const moved = place === null ? run : { ...run, ...place };
+  const drift = await driftSinceStop(here, moved, stop, ctx.settings.fetch_remote);
+  const seen = drift === null || place === null ? drift : elsewhere(drift);
+  const locks = seen === null ? [] : await passDrift(here, moved, seen, { from, on_drift: args.on_drift });
   const attempts = await ctx.store.attempts(run.run_id);
   const step = stepToContinue(run, facts.steps);
-  const restore = await wantedRestore(ctx, run, stop, { from, args, attempts, drift });
+  const layDown = place !== null && run.workspace_kind === "in_place" && args.dry_run !== true && without_files === null;
+  const restore = layDown
+    ? await planLayDown(here, moved, await entryOrLast(here, run, { from, attempts }), args.on_drift === "restore")
+    : without_files !== null
+      ? null
+      : await wantedRestore(here, moved, stop, { from, args, attempts, drift });
   const [acts, iterations, { gaps }] = await Promise.all([
     ctx.store.acts(run.run_id, 50),
     ctx.store.iterations(run.run_id, 1),
     recordGaps(ctx.store, run.run_id),
   ]);
-  const noteFacts = { run, stop, steps: facts.steps, acts, drift, unfinished: iterations[0]?.finished === false, gaps };
-  const session = sessionToContinue(step?.step, attempts);
+  const unfinished = iterations[0]?.finished === false;
+  const noteFacts = { run: moved, stop, steps: facts.steps, acts, drift, unfinished, gaps };
+  const session = without_files === null ? sessionToContinue(step?.step, attempts) : null;
+  const fresh = without_files ?? (from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded");
   return {
     attempts,
     step: step?.step ?? null,
     attempt: (step?.attempt ?? 0) + 1,
     session,
-    note:
-      from === "stop" && session !== null
-        ? nativeNote(noteFacts)
-        : handoffNote(noteFacts, from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded"),
+    note: from === "stop" && session !== null ? nativeNote(noteFacts) : handoffNote(noteFacts, fresh),
     drift: driftView(drift),
     remote_answer: drift?.remote_answer ?? null,
     restore,
     also: from === "entry" && step !== null ? await undoneWith(ctx, { ...facts, attempts }, step) : [],
     place,
+    brought,
+    without_files,
     apply: async (lease) => {
       if (restore === null) throw new Error("there is no restore to apply");
-      const gone = await removeLocks(ctx, restore.repo, run, locks);
-      const result = await applyRunRestore(ctx, run, restore, lease);
+      const gone = await removeLocks(ctx, restore.repo, moved, locks);
+      const result = await applyRunRestore(here, moved, restore, lease);
       const left = result.left_behind;
       const named = left === null ? [] : [`commit ${left.commit.slice(0, 12)} that HEAD left (under ${left.ref})`];
       const stays = restore.plan.conflicts.filter((path) => path === HEAD_CONFLICT);
@@ -98,39 +114,55 @@ async function undoneWith(
   return point === null ? [] : [...point.began_after, ...point.dependents].map((other) => other.step);
 }
 
-/** The repository: where `repo` says, else where it was, else where the caller is - and it must be the same one. */
-async function findRepository(ctx: ToolContext, run: RunRecord, repo: string | undefined): Promise<Prepared["place"]> {
-  const candidates = repo === undefined ? [run.repo_path, ctx.cwd] : [resolve(ctx.cwd, repo)];
-  for (const candidate of candidates) {
-    const found = await discoverOrNull(ctx, candidate);
-    if (found === null) continue;
-    if (found.common_dir === run.repo_common_dir) return null;
-    if (!sameRepository(found, run)) continue;
-    const workspace = run.workspace_kind === "in_place" ? found.top : join(ctx.settings.workspaces, shortId(run.run_id));
-    return { repo_path: found.top, repo_common_dir: found.common_dir, workspace_path: workspace };
-  }
-  const wanted =
-    run.repo_remote === null
-      ? `the repository with root commit ${run.root_commit ?? "unknown"}`
-      : `a clone of ${run.repo_remote}`;
-  throw new LoopkeeperError(
-    "repository_problem",
-    `the run's repository was at ${run.repo_path} and is not there; give \`repo\`: the path of ${wanted} on this machine.`,
-  );
+/** On another machine the run's worktree is not there yet: that is no change that anybody made. */
+function elsewhere(drift: Drift): Drift {
+  return {
+    ...drift,
+    workspace_missing: false,
+    workspace: "present",
+    files_changed: [],
+    files_changed_total: 0,
+    head_moved: null,
+  };
 }
 
-async function discoverOrNull(ctx: ToolContext, path: string): Promise<Repository | null> {
-  try {
-    return await ctx.checkpoints.discover(path);
-  } catch (error) {
-    if (error instanceof LoopkeeperError) return null;
-    throw error;
-  }
+interface Settled {
+  readonly place: Place | null;
+  readonly brought: readonly CheckpointRecord[];
+  readonly without_files: string | null;
 }
 
-function sameRepository(found: Repository, run: RunRecord): boolean {
-  if (run.repo_remote !== null && found.remote === run.repo_remote) return true;
-  return run.root_commit !== null && found.root_commit === run.root_commit;
+/** Finds the repository; in a clone that never saw the run, its checkpoints are brought from the store. */
+async function settleHere(ctx: ToolContext, run: RunRecord, args: ResumeWish): Promise<Settled> {
+  const last = await lastCheckpoint(ctx.store, run);
+  const from = { given: args.repo, cwd: ctx.cwd, workspaces: ctx.settings.workspaces };
+  const { repo, place, has_checkpoint } = await findRepository(ctx.checkpoints, run, from, last);
+  const tree =
+    place === null && run.workspace_kind === "worktree"
+      ? await ctx.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir)
+      : null;
+  if (last === null || has_checkpoint || tree === "present") return { place, brought: [], without_files: null };
+  const fetch = ctx.settings.fetch_remote;
+  const options = { wanted: last.id, fetch, only_look: args.dry_run === true };
+  const { records, unavailable } = await bringCheckpoints(ctx, run, repo, options);
+  if (unavailable === null || place === null) return { place, brought: records, without_files: null };
+  const commit = await pushedCommit(ctx, run, repo, last, fetch && args.dry_run !== true);
+  const behind = commit === last.head ? "" : ` and its commits since ${commit.slice(0, 10)}`;
+  return {
+    place,
+    brought: [],
+    without_files: `${unavailable}. Its ${last.files} uncommitted files${behind} are not in this clone`,
+  };
+}
+
+async function entryOrLast(
+  ctx: ToolContext,
+  run: RunRecord,
+  input: { readonly from: "stop" | "entry"; readonly attempts: readonly AttemptRecord[] },
+): Promise<CheckpointRecord | null> {
+  if (input.from === "stop") return lastCheckpoint(ctx.store, run);
+  const id = input.attempts.findLast((attempt) => attempt.step === run.stop?.step)?.entry_checkpoint ?? null;
+  return id === null ? null : ctx.store.checkpoint(run.run_id, id);
 }
 
 /** The restore that the call asks for: the step's entry, or the stop as it was; null when the tree stays as it is. */

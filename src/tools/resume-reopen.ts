@@ -113,8 +113,10 @@ async function reopenWith(
       model: args.model ?? run.model,
       verify: args.verify ?? null,
       also: prepared.also,
+      without_files: prepared.without_files,
       data: {
-        on_drift: args.on_drift ?? "keep",
+        // On another machine everything has changed: what `refuse` asks for was looked at by this call.
+        on_drift: prepared.place === null ? (args.on_drift ?? "keep") : "keep",
         safety_checkpoint: applied?.safety.id ?? null,
         remote: { answer: prepared.remote_answer },
       },
@@ -125,6 +127,7 @@ async function reopenWith(
     ...change,
     ...lease,
     ...(prepared.place === null ? {} : { run: { ...change.run, ...prepared.place }, tree_hold: prepared.place.workspace_path }),
+    ...(prepared.brought.length === 0 ? {} : { checkpoints: prepared.brought }),
     run_id: run.run_id,
     at,
     ...(request === null ? {} : { request: request.record(run.run_id, own) }),

@@ -118,7 +118,7 @@ export const runExplainStop = defineTool({
       throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
     const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
     const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
-    const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift));
+    const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift), snapshot.lost);
     const explanation = explain(snapshot);
     return {
       ...(await common(ctx, run)),

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { driftSinceStop } from "../resume/drift-since.ts";
 import type { GateFacts } from "../resume/gate.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange, shareAfterGrant } from "../resume/reopen.ts";
@@ -11,8 +10,8 @@ import type { RunChange } from "../store/store.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, onceSettled, refuseIf } from "./guards.ts";
-import { passDrift } from "./lock-gate.ts";
 import { common, findRun, gateFacts } from "./present.ts";
+import { type Prepared, prepareResume } from "./resume-prepare.ts";
 import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
 
@@ -64,7 +63,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
   const { ctx, request } = call;
   const { run } = facts;
   const at = now();
-  const because = isLive(run.state) ? null : await whyNotContinued(args, ctx, run);
+  const { because, prepared } = isLive(run.state) ? { because: null, prepared: null } : await continuation(args, ctx, facts);
   const goesOn = !isLive(run.state) && because === null;
   const attempts = goesOn ? await ctx.store.attempts(run.run_id) : [];
   const change: Omit<RunChange, "run_id" | "at"> | null = goesOn
@@ -80,6 +79,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
           model: run.model,
           verify: null,
           also: [],
+          without_files: prepared?.without_files ?? null,
           data: {},
         },
       )
@@ -90,8 +90,11 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
     continued: because === null,
     not_continued_because: because,
   };
+  if (prepared !== null && prepared.restore !== null) await prepared.apply({});
   const changed = await ctx.store.apply({
     ...change,
+    ...(prepared?.place == null ? {} : { run: { ...change.run, ...prepared.place }, tree_hold: prepared.place.workspace_path }),
+    ...(prepared === null || prepared.brought.length === 0 ? {} : { checkpoints: prepared.brought }),
     run_id: run.run_id,
     at,
     ...(request === null ? {} : { request: request.record(run.run_id, own) }),
@@ -101,21 +104,30 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
   return { ...(await common(ctx, changed, { summary: because === null ? says : `NOT continued: ${because}. ${says}` })), ...own };
 }
 
-/** Only a run that was stopped by the ceiling goes on by a grant alone. */
-async function whyNotContinued(args: z.output<typeof input>, ctx: ToolContext, run: RunRecord): Promise<string | null> {
+interface Continuation {
+  /** Why it does not go on; null when it does. */
+  readonly because: string | null;
+  readonly prepared: Prepared | null;
+}
+
+/** Only a run that was stopped by the ceiling goes on by a grant alone, and only where a resume without arguments would. */
+async function continuation(args: z.output<typeof input>, ctx: ToolContext, facts: GateFacts): Promise<Continuation> {
+  const because = whyNotContinued(args, facts.run);
+  if (because !== null) return { because, prepared: null };
+  try {
+    return { because: null, prepared: await prepareResume(ctx, facts, {}, "stop") };
+  } catch (error) {
+    if (!(error instanceof LoopkeeperError) || !["not_allowed", "repository_problem"].includes(error.code)) throw error;
+    return { because: `${error.message} run_resume takes on_drift and repo`, prepared: null };
+  }
+}
+
+function whyNotContinued(args: z.output<typeof input>, run: RunRecord): string | null {
   if (args.continue === false) return "continue was false; run_resume continues it";
   if (run.stop_reason !== "max_iterations")
     return `it stopped as ${run.stop_reason ?? "unknown"}, not for lack of iterations; run_resume continues it`;
   const refused = refusalOf("resume", run);
   if (refused !== null) return `${refused.word}: ${refused.message}`;
-  const drift = run.stop === null ? null : await driftSinceStop(ctx, run, run.stop, ctx.settings.fetch_remote);
-  if (drift === null) return null;
-  try {
-    await passDrift(ctx, run, drift, { from: "stop" });
-  } catch (error) {
-    if (error instanceof LoopkeeperError) return `${error.message} run_resume takes on_drift`;
-    throw error;
-  }
   return null;
 }
 
