@@ -16,7 +16,7 @@ export type FetchCommits = (git: RepoGit, url: string, commits: readonly string[
 const FROM_FILE = { env: { GIT_ALLOW_PROTOCOL: "file" }, config: ["protocol.file.allow=always"] } as const;
 
 /** Commits that the bundle builds on and that this clone lacks. */
-export async function missingFor(git: RepoGit, file: string): Promise<string[]> {
+async function missingFor(git: RepoGit, file: string): Promise<string[]> {
   try {
     await git.run(["bundle", "verify", file]);
     return [];

@@ -27,7 +27,7 @@ const CONTENTS: readonly RegExp[] = [
 const READ_BYTES = 1024 * 1024;
 const BATCH_BYTES = 32 * 1024 * 1024;
 
-export function looksSecret(path: string): boolean {
+function looksSecret(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   if (SHARED.test(name)) return false;
   return NAMES.some((pattern) => pattern.test(name)) || PATHS.some((pattern) => pattern.test(path.toLowerCase()));

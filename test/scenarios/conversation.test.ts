@@ -73,7 +73,12 @@ describe("the copy of a conversation", async () => {
     const { run_id } = await door.start({ repo: box.repo("fault"), objective: "O", agent, max_iterations: 2 });
     expect(await door.ended(run_id)).toMatchObject({ iteration: 2, stop_reason: "max_iterations" });
     expect((await door.call("run_explain_stop", { run_id })).explanation).toMatchObject({
-      context: { gaps: [expect.stringContaining("no copy of the conversation after iteration 2")] },
+      context: {
+        gaps: [
+          expect.stringContaining("no copy of the conversation after iteration 2"),
+          expect.stringContaining("no copy of the working tree"),
+        ],
+      },
     });
     database.exec("drop trigger no_parts");
     database.close();
