@@ -40,6 +40,7 @@ export function reopenChange(
     add_iterations: input.add_iterations,
     instructions: input.instructions,
     verify: input.verify,
+    without_files: input.without_files ?? null,
     event: {
       type: "run_resumed",
       at: input.at,
@@ -79,13 +80,14 @@ export function pendingAgain(
     readonly add_iterations: number;
     readonly instructions: readonly InstructionRecord[];
     readonly verify: readonly string[] | null;
+    readonly without_files?: string | null;
     readonly event: NewRunEvent;
   },
 ): Omit<RunChange, "run_id" | "at" | "run"> {
   const { at } = input;
   const opened = input.reopened
     .filter(({ step }) => step.attempt > 0)
-    .map(({ step, from }) => newAttempt(step, attempts, run, { at, from }));
+    .map(({ step, from }) => newAttempt(step, attempts, run, { at, from, without_files: input.without_files ?? null }));
   const granted = { iterations: input.add_iterations };
   return {
     expected_revision: run.revision,
