@@ -1,6 +1,7 @@
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Bundled, BundledCheckpoint, Checkpoints } from "./checkpoint.ts";
+import type { Bundled, BundledCheckpoint } from "./bundles.ts";
+import type { Checkpoints } from "./checkpoint.ts";
 import { commitOf, fullBranch } from "./head.ts";
 import { withPrivateLock } from "./lock.ts";
 import { type Meta, readMeta } from "./meta.ts";

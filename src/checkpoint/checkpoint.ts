@@ -1,5 +1,6 @@
 import type { Act } from "../run/act.ts";
 import type { CheckpointKind, SkippedPath, WorkspaceKind } from "../run/run.ts";
+import type { Bundles } from "./bundles.ts";
 import type { Holdings, ReclaimQuestion } from "./holdings.ts";
 
 /**
@@ -235,30 +236,8 @@ export interface OwnedPath {
   readonly pending?: PathContent;
 }
 
-/** A checkpoint as it is in a bundle: without what was left out of it, it is another commit. */
-export interface BundledCheckpoint {
-  readonly id: string;
-  readonly commit: string;
-  readonly tree: string;
-  readonly index_tree: string;
-  /** Paths that are in no commit and look like secrets. */
-  readonly left_out: readonly string[];
-}
-
-export interface Bundled {
-  readonly checkpoints: readonly BundledCheckpoint[];
-  /** Tip of the run's branch, which is in it too. */
-  readonly branch: string | null;
-  /** Size of the file; 0 when there was nothing to write. */
-  readonly bytes: number;
-  /** No file was written: it would have been larger than allowed. */
-  readonly too_big: boolean;
-  /** A commit that the other clone must have, beside what the remote has. */
-  readonly needs: string | null;
-}
-
 /** Everything the rest of the product asks of git. The only code that runs git is behind it. */
-export interface Checkpoints {
+export interface Checkpoints extends Bundles<Repository> {
   /** The working tree that holds `path`. `repository_problem` when it is no repository, bare, or unsafe (home folder, `/`). */
   discover(path: string): Promise<Repository>;
   /** `host/owner/name` of a remote's URL in any spelling, or null when the text is none. */
@@ -300,36 +279,6 @@ export interface Checkpoints {
   ): Promise<Captured>;
   /** True when all objects of the checkpoint are there. */
   isPresent(repo: Repository, commit: string): Promise<boolean>;
-
-  /**
-   * Writes checkpoints, and the commits of `branch`, into a git bundle at `file`, without what the run's remote is known to have and
-   * without files that look like secrets. `base`: a commit that another clone surely has, used when it gets too big or, with
-   * `thin`, when there is no remote.
-   */
-  bundle(
-    repo: Repository,
-    input: {
-      readonly run_id: string;
-      readonly checkpoints: readonly { readonly id: string; readonly commit: string }[];
-      readonly branch: string | null;
-      readonly base: string | null;
-      readonly thin: boolean;
-      readonly max_bytes: number;
-      readonly file: string;
-    },
-  ): Promise<Bundled>;
-  /**
-   * Brings a bundle's checkpoints into this clone under their hidden refs, and the run's branch where it is missing or only behind.
-   * `fetch` allows commits that it builds on to be fetched from the clone's remote; `repository_problem` with the command otherwise.
-   */
-  unbundle(
-    repo: Repository,
-    input: { readonly run_id: string; readonly file: string; readonly branch: string | null; readonly fetch: boolean },
-  ): Promise<void>;
-  /** Fetches one commit from the clone's remote and keeps it under a hidden ref; false when it cannot be had. */
-  fetchCommit(repo: Repository, commit: string): Promise<boolean>;
-  /** Packs the hidden refs, so that many checkpoints do not slow down anybody's git. */
-  packRefs(repo: Repository): Promise<void>;
 
   /**
    * Difference of two commits or trees: at most `limit` files listed, after the first `skip`. `path` (a file or a folder) narrows
