@@ -1,12 +1,10 @@
-import { relative, resolve } from "node:path";
 import type { Checkpoints, PathChange, PathContent, Repository } from "../checkpoint/checkpoint.ts";
-import { bytesOfPath } from "../checkpoint/path-text.ts";
-import { shellCommands } from "../checkpoint/shell-words.ts";
 import type { ToolCallSeen } from "../engine/engine.ts";
 import { ALWAYS, absorb, type Owned, type OwnedState, saveOwned } from "../resume/ownership.ts";
 import type { Act } from "../run/act.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
+import { namedPaths } from "./named-paths.ts";
 
 /** What an iteration did to the repository: acts, and the paths that are the run's from then on. */
 
@@ -59,7 +57,7 @@ export async function absorbChanges(
   if (from.tree === to.tree && from.index_tree === to.index_tree) return input.owned;
   const first = await firstEntry(owner);
   const committed = await committedPaths(owner, input.commits);
-  const named = namedPaths(input.calls, owner.repo.top);
+  const named = await namedPaths(input.calls, owner.repo.top);
   const inPlace = owner.run.workspace_kind === "in_place";
   const attributed = (path: string): boolean => !inPlace || committed.has(path) || named(path);
   const start = from.id ?? ALWAYS;
@@ -122,36 +120,4 @@ async function committedPaths(owner: Owner, commits: readonly string[]): Promise
     for (const change of await owner.ctx.checkpoints.changedPaths(owner.repo, parent, commit)) paths.add(change.path);
   }
   return paths;
-}
-
-/** Whether a tool call names a path, or a folder that holds it: in its locations, or as a word of its command. */
-function namedPaths(calls: readonly CallFacts[], top: string): (path: string) => boolean {
-  const named = new Set<string>();
-  const add = (folder: string, word: string): void => {
-    const path = relative(top, resolve(folder, word));
-    if (path !== "" && path !== ".." && !path.startsWith("../")) named.add(path);
-  };
-  for (const call of calls) {
-    for (const path of call.paths) add(top, path);
-    for (const { words, cwd } of call.command === null ? [] : shellCommands(call.command)) {
-      const folder = resolve(top, ...cwd);
-      for (const word of words) for (const piece of new Set([word, word.slice(word.indexOf("=") + 1)])) add(folder, piece);
-    }
-    for (const word of call.command === null ? [] : redirectedIn(call.command)) add(top, word);
-  }
-  return (path) => {
-    // An engine speaks JSON: of a name that is not UTF-8 it can only give this form.
-    const plain = bytesOfPath(path).toString("utf8");
-    for (let at = plain; ; at = at.slice(0, at.lastIndexOf("/"))) {
-      if (named.has(at)) return true;
-      if (!at.includes("/")) return false;
-    }
-  };
-}
-
-/** Targets of `>` and `>>`, which are no words of a command. */
-function redirectedIn(command: string): readonly string[] {
-  return [...command.matchAll(/>{1,2}\s*["']?([^\s"'|&;<>()]+)/gu)].flatMap((match) =>
-    match[1] === undefined ? [] : [match[1]],
-  );
 }
