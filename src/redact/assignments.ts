@@ -32,8 +32,9 @@ const PLACEHOLDER =
   /^(?:\$|<|\{|%|\*{3}|x{3,}$|\.{3}|\[redacted|your[-_ ]|my[-_]|example|placeholder|changeme|change[-_]me|todo|dummy|fake|redacted|process\.env|os\.environ|env[.(]|secrets?\.|vars?\.|config\.|self\.|this\.)/i;
 /** Words of code, types and forms that stand where a value would. */
 const CODE_WORD =
-  /^(?:string|str|text|hidden|password|passwd|token|secret|key|api[_-]?key|null|none|nil|undefined|true|false|required|optional|missing|invalid|empty|unset|number|boolean|int|bytes|any|unknown|object|bearer|basic|char|varchar.*|[~^]?\d+\.\d+\.\d+[\w.+-]*|new|await|async|return)$/i;
-const IDENTIFIER_PATH = /^[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+\.?$/;
+  /^(?:string|str|text|hidden|password|passwd|token|secret|key|api[_-]?key|null|none|nil|undefined|true|false|required|optional|missing|invalid|empty|unset|number|boolean|int|bytes|any|unknown|object|bearer|basic|char|varchar.*|[~^]?\d+\.\d+\.\d+[\w.+-]*|new|await|async|return|pass(?:ed|es)?|fail(?:ed|s|ure)?|skip(?:ped)?|ok|error|pending|0x[\da-f]{1,8})$/i;
+/** `user.password`, `!this.pass`, the rest of `a===b.c`, and names that a bundler numbered. */
+const IDENTIFIER_PATH = /^(?:[!=]{0,3}[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+\.?|[A-Za-z_]\w*\$\d{1,2})$/;
 
 /** A part of each name. */
 export const NAME_WORDS: readonly string[] = ["pass", "pwd", "secret", "token", "key", "credential", "_auth", '"auth'];
@@ -90,6 +91,7 @@ function propertyValue(match: RegExpExecArray): Value | null {
 function quotedValue(match: RegExpExecArray, text: string): Value | null {
   const { keep, name, value } = groups(match);
   if (PLACEHOLDER.test(value) || CODE_WORD.test(value) || endsAWord(name, match.index, text)) return null;
+  if (name === "PWD" && /^(?:\/|[A-Z]:)/.test(value)) return null;
   // A word in quotes after a name that is no password's is more likely a label, a header's or a column's name.
   return isPassword(name) || looksRandom(value) ? { text: value, offset: keep.length } : null;
 }

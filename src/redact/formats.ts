@@ -101,7 +101,7 @@ const FORMATS: readonly FormatRule[] = [
   kept(
     "password",
     ["password is", "password was", "passphrase is", "token is", "secret is", "api key is"],
-    /(?<keep>\b(?:[Pp]assword|[Pp]assphrase|[Tt]oken|[Ss]ecret|(?:API|api) key) (?:is|was):? ["'`]?)(?!\[redacted|\$|<|\{|https?:|[.~/])(?=[^\s"'`]{0,64}(?:\d|[a-z][A-Z]|[!@#%^&*+=]))[^\s"'`,;()]{6,512}/,
+    /(?<keep>\b(?:[Pp]assword|[Pp]assphrase|[Tt]oken|[Ss]ecret|(?:API|api) key) (?:is|was):? ["'`]?)(?!\[redacted|\$|<|\{|https?:|[.~/])(?=[^\s"'`]{0,64}[\d!@#%^&*+=])[^\s"'`,;()]{6,512}/,
   ),
   kept("password", ["sshpass"], /(?<keep>\bsshpass\s{1,4}-p\s{0,4}["']?)(?!\$|\{|<|\*|\[redacted)[^\s"']{1,256}/),
   kept(

@@ -72,6 +72,8 @@ const READABLE: readonly string[] = [
   "The token: it expired. pass: 12 tests, tokens: 5321, max_tokens: 8000.",
   'if (text.includes("-----BEGIN PRIVATE KEY-----") && text.includes("-----END PRIVATE KEY-----")) refuse();',
   '"pgpass": "1.0.5", "bypass": "always-on", ["user", "password", "repository"]',
+  "r.ownPass===n.ownPass&&(null==(s=r.f)); const pass = !this.result.issues || x; progressToken: ProgressTokenSchema$1\n});",
+  'readonly STENCIL_PASS_DEPTH_PASS: 0x0B96; { "PWD": "/Users/ann" } state === "pass" ? "pass" : "fail"; token is BlockMap',
   "FOREIGN_KEY=user_id PRIMARY_KEY=id .sk-loading-spinner-container-large",
   `Authorization: Bearer ${shell("token")}; send it as a bearer token in every request`,
 ];

@@ -134,6 +134,9 @@ describe.each(backends)("secrets on %s", async (backend) => {
     texts.push(JSON.stringify(dry));
     for (const what of ["report", "transcript", "iterations/1", "iterations/2", "diff", "plan", "note"])
       texts.push(await door.read(`loopkeeper://runs/${runId}/${what}`));
+    for (const tool of ["run_transcript", "run_diff"])
+      texts.push(await door.text(tool, { run_id: runId }), JSON.stringify(await door.call(tool, { run_id: runId })));
+    texts.push(await door.text("run_transcript", { run_id: runId, search: "token" }));
     await door.close();
     const stored = await storedTexts(product.home, product.env["LOOPKEEPER_DATABASE_URL"]);
     const places = new Map([...stored, ...texts.map((text, index) => [`answer ${index}`, text] as const)]);
