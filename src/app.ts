@@ -7,15 +7,13 @@ import { watched } from "./crash-watch.ts";
 import { createAgents, createEngines } from "./engine/create.ts";
 import type { Agents, Engines } from "./engine/engine.ts";
 import { userEnvironment } from "./engine/environment.ts";
-import { launchDetached } from "./engine/launch-detached.ts";
 import { createLog, type Log } from "./log.ts";
-import { monotonicMs } from "./run/clock.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
-import { isOfHost } from "./run/run.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import type { Caller, ToolContext } from "./tools/context.ts";
 import type { ToolRuntime } from "./tools/runtime.ts";
+import { WorkerWaker } from "./worker-waker.ts";
 
 /** The composition root: the only file that constructs things. */
 
@@ -132,64 +130,4 @@ function contextFor(parts: Parts, waker: WorkerWaker, host: string, caller: Call
     caller,
     wakeWorker: () => waker.wake(),
   };
-}
-
-/**
- * How long a worker that was launched may take to sign in before another one is launched. A second one only leaves again, while
- * one that died on its way must be replaced soon enough for its runs to be noticed within 20 s.
- */
-const SIGN_IN_MS = 10_000;
-
-/** Starts a worker process when none of this host is alive. */
-class WorkerWaker {
-  readonly #parts: Parts;
-  #launchedMs = Number.NEGATIVE_INFINITY;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  async wake(): Promise<void> {
-    if (await this.#anyAlive()) return;
-    // A worker that was just launched needs a moment to sign in; launching a second one meanwhile would be for nothing.
-    if (monotonicMs() - this.#launchedMs < SIGN_IN_MS) return;
-    this.#launchedMs = monotonicMs();
-    const { config } = this.#parts;
-    launchDetached({
-      command: config.self.command,
-      args: [...config.self.args, "worker"],
-      cwd: config.home,
-      env: config.env,
-      log_file: join(config.home, "logs", "worker.log"),
-    });
-  }
-
-  /** For runs whose worker died or ended: whatever door lives notices it. */
-  async wakeIfNeeded(): Promise<void> {
-    if (this.#parts.config.inside_run !== null) return;
-    try {
-      const [live, leases] = await Promise.all([this.#parts.store.liveRuns(), this.#parts.store.leases()]);
-      const { host } = await this.#parts.engines.processIdentity();
-      if (live.some((run) => isOfHost(run, host)) || leases.length > 0) await this.wake();
-    } catch (error) {
-      this.#parts.log("warn", "the watch over workers failed", { error: messageOf(error) });
-    }
-  }
-
-  async #anyAlive(): Promise<boolean> {
-    const { store, engines } = this.#parts;
-    const own = await engines.processIdentity();
-    for (const worker of await store.workers()) {
-      if (worker.identity.host !== own.host) continue;
-      // What could not be looked at counts as alive: a second worker would only leave again.
-      if ((await engines.isAlive(worker.identity)) !== false) {
-        this.#launchedMs = Number.NEGATIVE_INFINITY;
-        return true;
-      }
-      await store.removeWorker(worker.worker_id);
-      // It may be the one that was launched just now: it signed in and died, so nothing is to be waited for.
-      this.#launchedMs = Number.NEGATIVE_INFINITY;
-    }
-    return false;
-  }
 }

@@ -19,12 +19,12 @@ const STORE: Quiet = {
 const CHECKPOINTS: Quiet = {
   methods: new Set([
     ...["discover", "normaliseRemote", "resolve", "dirtyFiles", "mirrorRemotes", "worktreeState", "isPresent", "diffSummary"],
-    ...["patch", "changedPaths", "contentAt", "actMark", "observeActs", "drift", "planRestore"],
+    ...["patch", "changedPaths", "contentAt", "actMark", "observeActs", "drift", "planRestore", "withoutIgnored", "locksLeft"],
   ]),
   polled: new Set(),
 };
 
-const ENGINES: Quiet = { methods: new Set(["start", "processIdentity", "isAlive"]), polled: new Set() };
+const ENGINES: Quiet = { methods: new Set(["start", "processIdentity", "isAlive", "hasSession"]), polled: new Set() };
 const ENGINE: Quiet = { methods: new Set(["canReport"]), polled: new Set() };
 
 interface Watched {

@@ -3,6 +3,7 @@ import type { CheckpointKind } from "../run/run.ts";
 import type { Captured } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
 import { type HeadState, readHead } from "./head.ts";
+import { dropOwnIndexLock } from "./index-lock.ts";
 import { withPrivateLock } from "./lock.ts";
 import { withNested } from "./nested.ts";
 import { operationOf, stateKey } from "./op-state.ts";
@@ -25,7 +26,11 @@ const TRIES = 3;
 
 /** Takes the private lock, saves the working tree and puts a hidden ref on it. */
 export function capture(git: RepoGit, input: CaptureInput): Promise<Captured> {
-  return withPrivateLock(git.private_dir, async () => (await captureLocked(git, input)).captured);
+  return withPrivateLock(git.private_dir, async () => {
+    // Before an engine works here, or after one did: a dead process of ours must not keep git from the index.
+    await dropOwnIndexLock(git);
+    return (await captureLocked(git, input)).captured;
+  });
 }
 
 /** As `capture`, for a caller that holds the private lock; also gives the snapshot behind it. */

@@ -1,6 +1,9 @@
-import { open, rename, rm, stat } from "node:fs/promises";
+import { link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { epochMs, monotonicMs, sleep } from "../run/clock.ts";
 import { LoopkeeperError, systemCode } from "../run/errors.ts";
+import { newToken } from "../run/id.ts";
+import { holderText, isLeftBehind, removeStale } from "./lock.ts";
 import type { RepoGit } from "./repo-git.ts";
 import { userIndexPath } from "./user-index.ts";
 
@@ -10,38 +13,61 @@ export interface HeldIndex {
   replace(fresh: string): Promise<void>;
 }
 
+/** More than what we write into it; a lock of git's holds a whole index or nothing. */
+const OWN_BYTES = 1_000;
 const WAIT_MS = 3_000;
 const POLL_MS = 100;
 
 export async function withIndexLock<T>(git: RepoGit, work: (held: HeldIndex) => Promise<T>): Promise<T> {
   const index = userIndexPath(git);
   const lock = `${index}.lock`;
-  await take(lock);
-  let held = true;
+  await take(git, lock);
   try {
-    return await work({
-      replace: async (fresh) => {
-        await rename(fresh, lock);
-        await rename(lock, index);
-        held = false;
-      },
-    });
+    // The lock itself stays ours to tell until it is gone, so that one of a killed process is never taken for git's.
+    return await work({ replace: (fresh) => rename(fresh, index) });
   } finally {
-    // After the swap a lock file of that name is somebody else's.
-    if (held) await rm(lock, { force: true });
+    await rm(lock, { force: true });
   }
 }
 
-/** A live git is waited for; a lock that stays is reported, never removed. */
-async function take(lock: string): Promise<void> {
+/** Removes the lock that a killed process of ours left: git in this working tree would fail on it for ever. */
+export async function dropOwnIndexLock(git: RepoGit): Promise<void> {
+  const lock = `${userIndexPath(git)}.lock`;
+  const left = await leftByUs(lock);
+  if (left !== null) await removeStale(lock, left);
+}
+
+/** The lock's text when it is of a process of ours that is gone; null when it is git's, or held, or not there. */
+export async function leftByUs(lock: string): Promise<string | null> {
+  const info = await stat(lock).catch(() => null);
+  if (info === null || info.size === 0 || info.size > OWN_BYTES) return null;
+  const text = await readFile(lock, "utf8").catch(() => "");
+  return (await isLeftBehind(text)) ? text : null;
+}
+
+/** A live git is waited for; a lock of git's that stays is reported, never removed. */
+async function take(git: RepoGit, lock: string): Promise<void> {
+  await mkdir(git.private_dir, { recursive: true });
+  const own = join(git.private_dir, `holder.${newToken().slice(0, 8)}`);
+  await writeFile(own, await holderText());
+  try {
+    await takeAs(git, own, lock);
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+/** A link is made with its content at once: there is no moment in which the lock is there and says nothing. */
+async function takeAs(git: RepoGit, own: string, lock: string): Promise<void> {
   const since = monotonicMs();
   for (;;) {
     try {
-      await (await open(lock, "wx")).close();
+      await link(own, lock);
       return;
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
     }
+    await dropOwnIndexLock(git);
     if (monotonicMs() - since > WAIT_MS) {
       const info = await stat(lock).catch(() => null);
       const age = info === null ? 0 : Math.max(0, Math.floor((epochMs() - info.mtimeMs) / 1000));

@@ -35,12 +35,24 @@ async function dropLeftLocks(dir: string): Promise<void> {
     if (/^index[\w.-]*\.lock$/.test(name)) await rm(join(dir, name), { force: true });
 }
 
-async function take(lock: string): Promise<void> {
+/** This process as the holder of a lock, for the lock's content. */
+export async function holderText(): Promise<string> {
   const holder: Holder = { pid: process.pid, started: await startOf(process.pid), token: newToken() };
+  return JSON.stringify(holder);
+}
+
+/** True when the text names a holder of ours and that process is gone. */
+export async function isLeftBehind(text: string): Promise<boolean> {
+  const holder = parseHolder(text);
+  return holder !== null && !(await isAlive(holder));
+}
+
+async function take(lock: string): Promise<void> {
+  const holder = await holderText();
   const since = monotonicMs();
   for (;;) {
     try {
-      await writeFile(lock, JSON.stringify(holder), { flag: "wx" });
+      await writeFile(lock, holder, { flag: "wx" });
       return;
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
@@ -99,7 +111,7 @@ async function startOf(pid: number): Promise<string | null> {
 }
 
 /** Two waiters may see the same stale lock; whoever moved away a fresh one puts it back. */
-async function removeStale(lock: string, stale: string): Promise<void> {
+export async function removeStale(lock: string, stale: string): Promise<void> {
   const aside = `${lock}.${newToken().slice(0, 8)}`;
   try {
     await rename(lock, aside);

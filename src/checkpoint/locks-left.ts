@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { epochMs } from "../run/clock.ts";
 import { newToken } from "../run/id.ts";
 import type { GitLock } from "./checkpoint.ts";
+import { leftByUs } from "./index-lock.ts";
 
 export interface LockPlaces {
   readonly top: string;
@@ -27,7 +28,8 @@ export async function locksLeft(places: LockPlaces): Promise<readonly GitLock[]>
   const found: GitLock[] = [];
   for (const path of paths) {
     const info = await stat(path).catch(() => null);
-    if (info === null) continue;
+    // One of a killed process of ours goes away with the next checkpoint.
+    if (info === null || (await leftByUs(path)) !== null) continue;
     const age_s = Math.max(0, Math.floor((epochMs() - info.mtimeMs) / 1000));
     const holder = await holderOf(path, places);
     const state = holder !== null ? "live" : info.mtimeMs <= places.stopped_ms ? "stale" : "unclear";

@@ -1,19 +1,23 @@
 import { monotonicMs, sleep } from "../run/clock.ts";
 import { RUN_ID_VARIABLE, RUN_NONCE_VARIABLE } from "../run/report.ts";
+import { ignoredSignals, ignores } from "./ignored-signals.ts";
 import { killProcess } from "./process.ts";
-import { findProcess, hasVariables, listProcesses, type ProcessRow } from "./process-table.ts";
+import { findProcess, hasVariables, ignoredMask, listProcesses, type ProcessRow } from "./process-table.ts";
 
 /** What is to be ended: a process with all that came of it, and every process whose environment shows these variables. */
 export interface KillTarget {
   readonly root: number | null;
   /** `NAME=value` pairs; a process must show all of them. Empty: nothing is looked for by environment. */
   readonly variables: readonly string[];
+  /** Processes that ignore exactly these real-time signals belong to it too, whatever their environment. Empty: none do. */
+  readonly ignored: readonly number[];
 }
 
 export function markedTarget(root: number | null, runId: string, nonce: string | null): KillTarget {
   const variables = [`${RUN_ID_VARIABLE}=${runId}`];
   if (nonce !== null) variables.push(`${RUN_NONCE_VARIABLE}=${nonce}`);
-  return { root, variables };
+  // The set is the run's: it does not tell one attempt from another.
+  return { root, variables, ignored: nonce === null ? ignoredSignals(runId) : [] };
 }
 
 /**
@@ -31,7 +35,9 @@ export async function killTree(target: KillTarget, limitMs = 10_000): Promise<nu
     const found = await scan(target, known);
     for (const row of found) {
       known.set(row.pid, row.start_time);
-      if (killProcess(row.pid)) killed.add(`${row.pid} ${row.start_time}`);
+      // Looked at again right before: the pid may have been given to a stranger since the scan.
+      if ((await findProcess(row.pid))?.start_time === row.start_time && killProcess(row.pid))
+        killed.add(`${row.pid} ${row.start_time}`);
     }
     empty = found.length === 0 ? empty + 1 : 0;
     await sleep(found.length === 0 ? 15 : 5);
@@ -48,7 +54,9 @@ async function scan(target: KillTarget, known: ReadonlyMap<number, string>): Pro
   const marked = await Promise.all(
     candidates.map(async (row) => {
       if (family.has(row.pid)) return true;
-      return target.variables.length > 0 && (await hasVariables(row.pid, target.variables));
+      if (target.variables.length > 0 && (await hasVariables(row.pid, target.variables))) return true;
+      const mask = target.ignored.length > 0 ? await ignoredMask(row.pid) : null;
+      return mask !== null && ignores(mask, target.ignored);
     }),
   );
   return candidates.filter((_, index) => marked[index]);

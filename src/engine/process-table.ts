@@ -37,6 +37,13 @@ export async function hasVariables(pid: number, pairs: readonly string[]): Promi
   return pairs.every((pair) => variables.has(pair));
 }
 
+/** The signals that the process ignores, as the hexadecimal mask that Linux shows; null elsewhere and when it is gone. */
+export async function ignoredMask(pid: number): Promise<string | null> {
+  if (process.platform !== "linux") return null;
+  const status = await readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
+  return /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? null;
+}
+
 async function readStat(pid: string): Promise<ProcessRow | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => null);
   if (stat === null) return null;

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { sleep } from "../run/clock.ts";
 import { systemCode } from "../run/errors.ts";
 import type { Environment } from "./environment.ts";
+import { ignoring } from "./ignored-signals.ts";
 
 /** The only file of this folder that starts processes. Each child leads a process group and a session of its own. */
 
@@ -18,6 +19,8 @@ export interface SpawnInput {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Environment;
+  /** Signals that the process and all that come of it are to ignore: a mark, see ignored-signals.ts. */
+  readonly ignored?: readonly number[];
 }
 
 export interface SpokenProcess {
@@ -33,7 +36,8 @@ export interface SpokenProcess {
 
 /** A long-lived child that is spoken to over stdin and stdout. Never throws: a failed start is an exit with 126 or 127. */
 export function spawnSpoken(input: SpawnInput): SpokenProcess {
-  const child = spawn(input.command, input.args, {
+  const [command, args] = marked(input.command, input.args, input.ignored);
+  const child = spawn(command, args, {
     cwd: input.cwd,
     env: { ...input.env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -70,7 +74,8 @@ export interface ShellProcess {
 
 /** `sh -c` of one command without stdin; `onOutput` gets stdout and stderr in the order of arrival. */
 export function spawnShell(input: Omit<SpawnInput, "args"> & { readonly onOutput: (chunk: Buffer) => void }): ShellProcess {
-  const child = spawn("/bin/sh", ["-c", input.command], {
+  const [command, args] = marked("/bin/sh", ["-c", input.command], input.ignored);
+  const child = spawn(command, args, {
     cwd: input.cwd,
     env: { ...input.env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -87,6 +92,13 @@ export function spawnShell(input: Omit<SpawnInput, "args"> & { readonly onOutput
     return exit;
   });
   return { pid: child.pid ?? null, exited, kill: () => killGroup(child.pid) };
+}
+
+/** Only a shell can be told to ignore signals before the program starts; elsewhere than on Linux nobody could see them. */
+function marked(command: string, args: readonly string[], ignored: readonly number[] = []): [string, readonly string[]] {
+  return ignored.length === 0 || process.platform !== "linux"
+    ? [command, args]
+    : ["/bin/sh", [...ignoring(ignored), command, ...args]];
 }
 
 /** Starts a shell command that outlives its starter and has no stdio. */

@@ -2,6 +2,7 @@ import { redact } from "../redact/redact.ts";
 import { newToken } from "../run/id.ts";
 import type { CommandResult } from "./engine.ts";
 import { type Environment, runEnvironment } from "./environment.ts";
+import { ignoredSignals } from "./ignored-signals.ts";
 import { killTree } from "./kill-tree.ts";
 import { spawnShell, tailOf } from "./process.ts";
 
@@ -26,8 +27,9 @@ export async function runCommand(base: Environment, input: CommandInput): Promis
   const env = runEnvironment(base, input, { LOOPKEEPER_COMMAND: own });
   // More than is kept: a text is redacted before it is cut, or half a credential would stay.
   const output = tailOf(TAIL_CHARACTERS * 4);
-  const child = spawnShell({ command: input.command, cwd: input.cwd, env, onOutput: output.add });
-  const kill = (): Promise<number> => killTree({ root: child.pid, variables: [`LOOPKEEPER_COMMAND=${own}`] });
+  const ignored = ignoredSignals(input.run_id);
+  const child = spawnShell({ command: input.command, cwd: input.cwd, env, ignored, onOutput: output.add });
+  const kill = (): Promise<number> => killTree({ root: child.pid, variables: [`LOOPKEEPER_COMMAND=${own}`], ignored: [] });
 
   const ending = await firstOf(child.exited, input.timeout_s, input.signal);
   if (ending !== "exited") {

@@ -5,6 +5,7 @@ import { answerPermission } from "./answer-permission.ts";
 import { connect } from "./connection.ts";
 import type { ClassifiedStop, EngineLaunch, EngineStart, WantedSession } from "./engine.ts";
 import { type Environment, markerVariables, runEnvironment } from "./environment.ts";
+import { ignoredSignals } from "./ignored-signals.ts";
 import { createJournal } from "./journal.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import { type InjectedServer, openSession, StartFailure } from "./open-session.ts";
@@ -44,7 +45,8 @@ export async function startEngine(
   const env = runEnvironment(options.env, launch, { ...launch.agent.env, ...additions });
   if (resume !== null) await profile.beforeLoad?.(placeOf(launch, env, resume));
 
-  const child = spawnSpoken({ command: launch.agent.command, args: launch.agent.args, cwd: launch.cwd, env });
+  const ignored = ignoredSignals(launch.run_id);
+  const child = spawnSpoken({ command: launch.agent.command, args: launch.agent.args, cwd: launch.cwd, env, ignored });
   const connection = connect(child, {
     notification: (method, params) => receive(state, method, params),
     permission: (params) => answerPermission(state, params),

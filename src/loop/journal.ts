@@ -35,7 +35,8 @@ export class JournalBuffer {
   add(entry: NewJournalEntry): void {
     this.#pending.push(entry);
     this.#bytes += entry.text.length;
-    if (this.#bytes >= FLUSH_BYTES) void this.flush();
+    // What an engine is about to do to the world is on record before it can have happened, as far as that is ours to say.
+    if (entry.kind === "tool_call" || this.#bytes >= FLUSH_BYTES) void this.flush();
     else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
   }
 

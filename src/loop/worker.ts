@@ -1,4 +1,4 @@
-import { monotonicMs, now, sleep } from "../run/clock.ts";
+import { monotonicMs, sleep } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { isLive, isOfHost } from "../run/run.ts";
 import type { LeaseRecord } from "../store/store.ts";
@@ -7,11 +7,10 @@ import type { Drive } from "./drive.ts";
 import { driveRun } from "./loop.ts";
 import { recoverRun } from "./recover.ts";
 import { resumeDue } from "./scheduled.ts";
+import { DEAD_MS, Stillness, signOf } from "./stillness.ts";
 
 const POLL_MS = 200;
 const BEAT_MS = 2_000;
-/** A lease that this process saw unrenewed for so long of its own running time is dead. */
-const LEASE_MS = 15_000;
 
 /**
  * The worker process: claims queued runs, drives up to `max_live_runs` at once, recovers runs whose driver died, and ends
@@ -22,15 +21,10 @@ export async function runWorker(
   options: { readonly version: string; readonly shutdown: AbortSignal },
 ): Promise<void> {
   do {
-    await ctx.store.registerWorker({
-      worker_id: ctx.worker_id,
-      identity: ctx.identity,
-      version: options.version,
-      started_at: now(),
-    });
+    await signIn(ctx, options.version);
     try {
       if (await olderWorker(ctx)) return;
-      await new Worker(ctx, options.shutdown).run();
+      await new Worker(ctx, options).run();
     } finally {
       await ctx.store
         .removeWorker(ctx.worker_id)
@@ -38,6 +32,12 @@ export async function runWorker(
     }
     // A door that saw this worker alive just before it signed off started none: its run must not wait for the next door.
   } while (!options.shutdown.aborted && (await ctx.homeExists()) && (await hasWork(ctx)));
+}
+
+/** By the store's clock, so that the later of two is told by all in the same way. */
+async function signIn(ctx: LoopContext, version: string): Promise<void> {
+  const started_at = await ctx.store.clock();
+  await ctx.store.registerWorker({ worker_id: ctx.worker_id, identity: ctx.identity, version, started_at });
 }
 
 /** Runs that need a worker of this host. */
@@ -57,24 +57,22 @@ async function olderWorker(ctx: LoopContext): Promise<boolean> {
   return false;
 }
 
-interface SeenLease {
-  readonly beat: number;
-  readonly fence: number;
-  readonly sinceMs: number;
-}
-
 class Worker {
   readonly #ctx: LoopContext;
   readonly #shutdown: AbortSignal;
+  readonly #version: string;
   readonly #driving = new Map<string, { readonly done: Promise<void>; drive: Drive | null }>();
-  readonly #seen = new Map<string, SeenLease>();
+  readonly #leases = new Stillness();
+  /** Set when another worker was started because this one had been silent: it ends what it drives and leaves. */
+  #leaving = false;
   #beatMs = 0;
   #reapMs = 0;
   #busyMs = monotonicMs();
 
-  constructor(ctx: LoopContext, shutdown: AbortSignal) {
+  constructor(ctx: LoopContext, options: { readonly version: string; readonly shutdown: AbortSignal }) {
     this.#ctx = ctx;
-    this.#shutdown = shutdown;
+    this.#shutdown = options.shutdown;
+    this.#version = options.version;
   }
 
   async run(): Promise<void> {
@@ -89,6 +87,7 @@ class Worker {
         }
       }
       if (!(await this.#ctx.homeExists())) return;
+      if (this.#leaving && this.#driving.size === 0) return;
       if (await this.#idleTooLong()) break;
       await sleep(POLL_MS, this.#shutdown);
     }
@@ -99,8 +98,9 @@ class Worker {
     const nowMs = monotonicMs();
     if (nowMs - this.#beatMs > BEAT_MS) {
       this.#beatMs = nowMs;
-      await this.#ctx.store.beatWorker(this.#ctx.worker_id);
+      if (!(await this.#ctx.store.beatWorker(this.#ctx.worker_id))) await this.#signedOff();
     }
+    if (this.#leaving) return;
     if (nowMs - this.#reapMs > 1_000) {
       this.#reapMs = nowMs;
       await this.#reap();
@@ -110,6 +110,13 @@ class Worker {
       if (claimed === null) return;
       this.#start(claimed.run.run_id, (onDrive) => driveRun(this.#ctx, claimed, onDrive));
     }
+  }
+
+  /** It was silent for so long (a debugger, a stopped process) that a door took it for dead. */
+  async #signedOff(): Promise<void> {
+    await signIn(this.#ctx, this.#version);
+    this.#leaving = await olderWorker(this.#ctx);
+    this.#ctx.log("warn", "this worker had been signed off", { leaving: this.#leaving });
   }
 
   #start(runId: string, work: (onDrive: (drive: Drive) => void) => Promise<void>): void {
@@ -130,8 +137,7 @@ class Worker {
   /** Takes over runs whose driver's process is gone, or whose lease was not renewed for 15 s of this process's running time. */
   async #reap(): Promise<void> {
     const leases = await this.#ctx.store.leases();
-    const held = new Set(leases.map((lease) => lease.run_id));
-    for (const runId of this.#seen.keys()) if (!held.has(runId)) this.#seen.delete(runId);
+    this.#leases.look(new Map(leases.map((lease) => [lease.run_id, signOf(lease)])));
     for (const lease of leases) {
       if (this.#driving.has(lease.run_id)) continue;
       const evidence = await this.#deadBecause(lease);
@@ -166,13 +172,8 @@ class Worker {
   async #deadBecause(lease: LeaseRecord): Promise<string | null> {
     const alive = await this.#ctx.engines.isAlive(lease.identity);
     if (alive === false) return `the process that drove it is gone (pid ${lease.identity.pid} on ${lease.identity.host})`;
-    const seen = this.#seen.get(lease.run_id);
-    if (seen === undefined || seen.beat !== lease.beat || seen.fence !== lease.fence) {
-      this.#seen.set(lease.run_id, { beat: lease.beat, fence: lease.fence, sinceMs: monotonicMs() });
-      return null;
-    }
-    return monotonicMs() - seen.sinceMs > LEASE_MS
-      ? `its driver on ${lease.identity.host} did not renew its lease for ${LEASE_MS / 1000} s`
+    return this.#leases.isDead(lease.run_id)
+      ? `its driver on ${lease.identity.host} did not renew its lease for ${DEAD_MS / 1000} s`
       : null;
   }
 

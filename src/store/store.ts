@@ -284,7 +284,8 @@ export interface Store {
   runArtifacts(runId: string, name: string): Promise<{ readonly meta: string; readonly ids: readonly string[] } | null>;
 
   registerWorker(worker: Omit<WorkerRecord, "beat_at">): Promise<void>;
-  beatWorker(workerId: string): Promise<void>;
+  /** False when somebody signed it off: it was seen dead, or silent for so long that another one was started. */
+  beatWorker(workerId: string): Promise<boolean>;
   removeWorker(workerId: string): Promise<void>;
   workers(): Promise<readonly WorkerRecord[]>;
 

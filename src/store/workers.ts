@@ -14,8 +14,9 @@ export async function registerWorker({ db }: Backend, worker: Omit<WorkerRecord,
     .execute();
 }
 
-export async function beatWorker({ db }: Backend, workerId: string): Promise<void> {
-  await db.updateTable("workers").set({ beat_at: now() }).where("worker_id", "=", workerId).execute();
+export async function beatWorker({ db }: Backend, workerId: string): Promise<boolean> {
+  const beat = await db.updateTable("workers").set({ beat_at: now() }).where("worker_id", "=", workerId).executeTakeFirst();
+  return beat.numUpdatedRows === 1n;
 }
 
 export async function removeWorker({ db }: Backend, workerId: string): Promise<void> {

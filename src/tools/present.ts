@@ -174,8 +174,26 @@ function summaryOf(run: RunView): string {
     case "done":
       return `Run ${run.run_id} is done after ${run.iteration} of ${run.max_iterations} iterations.`;
     case "stopped":
-      return `Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${run.stop !== null && run.stop.needs.length > 0 ? ` To resume it needs ${run.stop.needs.join(", ")}.` : ""}${run.waiting_until === null ? "" : ` It waits until ${run.waiting_until}.`}`;
+      return `Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${run.stop !== null && run.stop.needs.length > 0 ? ` To resume it needs ${run.stop.needs.join(", ")}.` : ""}${onItsOwn(run)}`;
   }
+}
+
+/** Whether a stopped run goes on by itself, and since or from when it can be resumed. */
+function onItsOwn(run: RunView): string {
+  const { auto_resume: auto, stop, waiting_until: until } = run;
+  if (until !== null) {
+    const why = auto === null || run.stop_reason === null || !auto.reasons.includes(run.stop_reason) ? "" : timesOf(auto);
+    return ` It waits until ${until} and then goes on by itself${why}; run_stop ends that.`;
+  }
+  const usedUp = auto !== null && run.stop_reason !== null && auto.reasons.includes(run.stop_reason) && auto.used >= auto.times;
+  const spent = usedUp ? ` auto_resume is used up (${auto.times} of ${auto.times}).` : "";
+  if (stop?.resets_at == null) return usedUp ? `${spent} Nothing goes on by itself.` : "";
+  const passed = msOf(stop.resets_at) <= msOf(run.now);
+  return `${spent} Nothing goes on by itself: it can be resumed ${passed ? "since" : "from"} ${stop.resets_at}${passed ? "" : " on"}.`;
+}
+
+function timesOf(auto: NonNullable<RunView["auto_resume"]>): string {
+  return ` (auto_resume, time ${Math.min(auto.used + 1, auto.times)} of ${auto.times})`;
 }
 
 /** Cut with an ellipsis; line breaks are kept. */

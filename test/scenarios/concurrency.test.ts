@@ -1,14 +1,22 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { fileAppears, newProduct, refusalOf } from "../support/product.ts";
+import { openStore } from "../../src/store/open.ts";
+import { BIN, fileAppears, newProduct, refusalOf } from "../support/product.ts";
 import { backends } from "../support/stores.ts";
+
+/** Resolves when the command went through; rejects with what it wrote when it was refused. */
+async function resumeOnCommandLine(env: Readonly<Record<string, string>>, runId: string, words: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [BIN, "resume", runId, "--instructions", words], { env: { ...env }, cwd: "/" });
+}
 
 for (const backend of backends) {
   describe(`several processes at once on ${backend}`, async () => {
     const product = await newProduct(backend);
 
-    test("of twenty resumes from four servers one wins, the others hear that the run is live; grants are counted once each", async () => {
+    test("C43: of twenty resumes from four servers and the command line one wins, the others hear that it is live; events have no gap", async () => {
       const repo = product.box.repo("parallel");
       const agent = product.agent("parallel", [
         [{ edit: { path: "a", content: "1" } }],
@@ -29,9 +37,11 @@ for (const backend of backends) {
       expect(grants).toHaveLength(8);
       expect((await first.call("run_status", { run_id })).run?.max_iterations).toBe(1 + 2 * (1 + 2));
 
-      const answers = await Promise.allSettled(
-        Array.from({ length: 20 }, (_, n) => doors[n % 4]?.call("run_resume", { run_id, instructions: `resume ${n}` })),
-      );
+      const lines = [1, 2].map((n) => resumeOnCommandLine(product.env, run_id, `line ${n}`));
+      const answers = await Promise.allSettled([
+        ...Array.from({ length: 18 }, (_, n) => doors[n % 4]?.call("run_resume", { run_id, instructions: `resume ${n}` })),
+        ...lines,
+      ]);
       const won = answers.filter((answer) => answer.status === "fulfilled");
       const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [String(answer.reason)] : []));
       expect(won).toHaveLength(1);
@@ -42,6 +52,12 @@ for (const backend of backends) {
       await first.call("run_stop", { run_id });
       expect(await first.ended(run_id)).toMatchObject({ stop_reason: "cancelled", iteration: 1 });
       expect(product.processesWith(`LOOPKEEPER_RUN_ID=${run_id}`)).toEqual([]);
+      const options = { url: product.env["LOOPKEEPER_DATABASE_URL"] ?? null, path: join(product.home, "loopkeeper.db") };
+      const store = await openStore(options);
+      const events = await store.events(run_id, { after: 0, limit: 1_000 });
+      await store.close();
+      expect(events.map((event) => event.seq)).toEqual(events.map((_, n) => n + 1));
+      expect(events.filter((event) => event.type === "run_resumed")).toHaveLength(1);
       for (const door of doors) await door.close();
     });
 

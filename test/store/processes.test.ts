@@ -62,7 +62,10 @@ for (const backend of backends) {
         Array.from({ length: 4 }, () => ({ job: "open" }) as const),
       );
       expect(results).toEqual(Array.from({ length: 4 }, () => ({ runs: 0 })));
-      expect(await rawSql(place, "select number, name from loopkeeper_migrations")).toEqual([{ number: 1, name: "001_initial" }]);
+      expect(await rawSql(place, "select number, name from loopkeeper_migrations")).toEqual([
+        { number: 1, name: "001_initial" },
+        { number: 2, name: "003_iteration_revision" },
+      ]);
     });
 
     it("lose nothing that was acknowledged when one is killed in the middle of writing", async () => {
