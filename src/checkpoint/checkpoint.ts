@@ -152,6 +152,8 @@ export interface Drift {
     readonly remote_checked: boolean;
     readonly merged: { readonly into: string; readonly sha: string; readonly how: string } | null;
   };
+  /** Whether the repository has the checkpoint at all: another one at the same place does not. */
+  readonly checkpoint_known: boolean | null;
   /** Whether there is a remote that could be asked. */
   readonly has_remote: boolean;
   /** Of a remote branch that moved: commits on top, and whether earlier ones are gone from it; null where the commits are not here. */

@@ -52,6 +52,7 @@ export async function driftSince(places: DriftPlaces, input: DriftInput, ask: As
     head_log: workspace === null || !moved ? [] : ((await quiet(() => headLogSince(workspace, input))) ?? []),
     branch_moved: local === null && remote === null ? null : moves(local) || moves(remote),
     branch: { local, remote, remote_checked: remote !== null, merged: merged ?? null },
+    checkpoint_known: any === null ? null : await quiet(async () => (await commitOf(any, input.checkpoint.commit)) !== null),
     has_remote: any !== null && any.repo.remote_name !== null,
     remote_growth: far === null || remote === null ? null : await quiet(() => remoteGrowth(far, remote)),
     remote_answer: view?.text ?? null,

@@ -44,7 +44,8 @@ async function discoverOrNull(ctx: LoopContext, run: RunRecord): Promise<Drive["
   try {
     if (run.workspace_kind === "worktree") {
       const state = await ctx.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
-      if (state !== "present") return null;
+      // An agent may have removed its index; what it worked on is there, unless the run never began.
+      if (state !== "present" && !(state === "unfinished" && run.iteration > 0)) return null;
     }
     return await ctx.checkpoints.discover(run.workspace_path);
   } catch (error) {

@@ -50,6 +50,8 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Ma
   const { run } = drive;
   const state = await checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
   const begun = await begunBefore(drive);
+  // Without an index and without a making that was begun, somebody removed the index alone: git makes a new one.
+  if (state === "unfinished" && !begun) return null;
   if (state === "present") return begun ? { bare: true, from: null } : null;
   const repo = await checkpoints.discover(run.repo_path);
   const last = await leftIn(drive);

@@ -16,8 +16,11 @@ export function driftNotes(drift: Drift): readonly string[] {
   ].map((line) => oneLine(line, 300));
 }
 
-function workspaceLines({ workspace, workspace_missing }: Drift): string[] {
-  if (!workspace_missing) return [];
+function workspaceLines({ workspace, workspace_missing, checkpoint_known }: Drift): string[] {
+  if (!workspace_missing)
+    return checkpoint_known === false
+      ? ["the repository does not have the run's checkpoints: it was replaced or cloned anew, or its hidden refs were removed"]
+      : [];
   switch (workspace) {
     case "unregistered":
       return ["git no longer knows the worktree, its folder is there: a resume registers it again and keeps its files"];

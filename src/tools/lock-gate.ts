@@ -16,8 +16,21 @@ const POLL_MS = 200;
 /** Throws when a run may not go on with what changed since its stop; gives the locks to set aside when its restore is made. */
 export async function passDrift(ctx: ToolContext, run: RunRecord, drift: Drift, wish: DriftWish): Promise<readonly Lock[]> {
   refuseOccupied(run, drift);
+  await refuseReplaced(ctx, run, drift);
   refuseIf(driftRefusal(run, drift, wish));
   return settledLocks(ctx, run, drift, wish.on_drift);
+}
+
+/** In place: a repository at the same path that has neither the run's checkpoints nor its history is somebody else's. */
+async function refuseReplaced(ctx: ToolContext, run: RunRecord, drift: Drift): Promise<void> {
+  if (run.workspace_kind !== "in_place" || drift.checkpoint_known !== false) return;
+  const found = await ctx.checkpoints.discover(run.workspace_path);
+  const sameRemote = run.repo_remote !== null && found.remote === run.repo_remote;
+  if (sameRemote || (run.root_commit !== null && found.root_commit === run.root_commit)) return;
+  throw new LoopkeeperError(
+    "repository_problem",
+    `another repository is at ${run.workspace_path} now: it has neither the run's checkpoints nor its first commit. Nothing was changed. Put the run's repository back, or give \`repo\`: where it is.`,
+  );
 }
 
 /**

@@ -217,6 +217,8 @@ async function warningsFor(
         `${dirty} uncommitted files of ${repo.top} are not in the worktree; commit them first or use workspace: "in_place" if the run needs them.`,
       );
   }
+  for (const lock of kind === "in_place" ? await ctx.checkpoints.locks(repo, epochMs()) : [])
+    warnings.push(`${lock.path} is there (${lock.age_s} s old): until it is gone, git commands that write fail there.`);
   for (const remote of await ctx.checkpoints.mirrorRemotes(repo)) {
     warnings.push(
       `Remote ${remote} is a mirror: a git push to it would publish the hidden refs under refs/loopkeeper/. Push single branches, or unset remote.${remote}.mirror.`,

@@ -36,6 +36,7 @@ function factsWith(words: string) {
       remote_checked: true,
       merged: { into: words, sha: "e".repeat(40), how: "merge" },
     },
+    checkpoint_known: true,
     has_remote: true,
     remote_growth: null,
     remote_answer: null,

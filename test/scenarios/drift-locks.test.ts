@@ -79,6 +79,23 @@ describe.concurrent("what git left half done", async () => {
     expect(await door.ended(run.run_id)).toMatchObject({ state: "done" });
   });
 
+  test("a run in place is warned of a lock at its start, and is refused when another repository has taken the place of its own", async () => {
+    const repo = box.repo("replaced");
+    write(repo, ".git/index.lock", "");
+    const agent = product.agent("replaced", [[{ edit: { path: "a.txt", content: "x\n" } }], [done]]);
+    const args = { repo, objective: "x", agent, max_iterations: 1, workspace: "in_place", permissions: "all" };
+    const started = await door.call("coding_loop_start", args);
+    expect(started).toMatchObject({ warnings: expect.arrayContaining([expect.stringMatching(/index\.lock is there/u)]) });
+    const run_id = String(started.run?.run_id);
+    await door.ended(run_id);
+    rmSync(repo, { recursive: true });
+    box.git(box.dir, "init", "-q", "replaced");
+    box.sh(repo, "echo theirs > theirs; git add .; git commit -qm theirs");
+    expect(await door.text("run_explain_stop", { run_id })).toContain("does not have the run's checkpoints");
+    expect(await refusalOf(again(run_id))).toMatch(/^repository_problem: another repository is at/u);
+    expect(read(repo, "a.txt")).toBeNull();
+  });
+
   test("a lock newer than the stop without a holder is never removed: the refusal names it and the command", async () => {
     const run = await stopped("unclear", [{ edit: { path: "a.txt", content: "x" } }]);
     const lock = join(run.git_dir, "index.lock");
