@@ -1,4 +1,4 @@
-import type { Drift } from "./checkpoint.ts";
+import type { Drift } from "./drift-shapes.ts";
 import { type Meta, readMeta, readMetas } from "./meta.ts";
 import { OPERATION_KEYS, operationKey, operationOf } from "./op-state.ts";
 import { listRunRefs } from "./refs.ts";

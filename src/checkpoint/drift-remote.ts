@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Drift } from "./checkpoint.ts";
+import type { Drift } from "./drift-shapes.ts";
 import { exists } from "./git-dir.ts";
 import { commitOf, trackingOf } from "./head.ts";
 import { readMeta } from "./meta.ts";

@@ -1,7 +1,7 @@
 import { isoOf } from "../run/clock.ts";
-import type { Drift, DriftInput, ForeignCommit, GitLock, WorktreeState } from "./checkpoint.ts";
 import { operationSince } from "./drift-operation.ts";
 import { type AskRemote, type RemoteView, remoteGrowth, remoteMove, viewRemote, withRemoteObjects } from "./drift-remote.ts";
+import type { Drift, DriftInput, ForeignCommit, GitLock, WorktreeState } from "./drift-shapes.ts";
 import { commitOf, fullBranch, readHead, trackingOf } from "./head.ts";
 import { headLogSince } from "./head-log.ts";
 import { locksLeft } from "./locks-left.ts";

@@ -1,4 +1,4 @@
-import type { ForeignCommit } from "./checkpoint.ts";
+import type { ForeignCommit } from "./drift-shapes.ts";
 import { commitOf } from "./head.ts";
 import type { RepoGit } from "./repo-git.ts";
 

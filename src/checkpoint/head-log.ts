@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isoOf } from "../run/clock.ts";
-import type { HeadEvent } from "./checkpoint.ts";
+import type { HeadEvent } from "./drift-shapes.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 const MAX_EVENTS = 6;

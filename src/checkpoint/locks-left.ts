@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, readlink, rename, stat } from "node:fs/promis
 import { join } from "node:path";
 import { epochMs } from "../run/clock.ts";
 import { newToken } from "../run/id.ts";
-import type { GitLock } from "./checkpoint.ts";
+import type { GitLock } from "./drift-shapes.ts";
 import { leftByUs } from "./index-lock.ts";
 
 export interface LockPlaces {

@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { WorktreeState } from "./checkpoint.ts";
+import type { WorktreeState } from "./drift-shapes.ts";
 import { exists, findCommonDir, findGitDir } from "./git-dir.ts";
 
 /** Looks at a folder as a worktree of the repository with this common directory. Changes nothing. */

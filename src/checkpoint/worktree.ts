@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
-import type { Rebuilt } from "./checkpoint.ts";
+import type { Rebuilt } from "./drift-shapes.ts";
 import { GitFailure } from "./git.ts";
 import { exists, findGitDir } from "./git-dir.ts";
 import { commitOf, fullBranch } from "./head.ts";

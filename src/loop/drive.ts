@@ -1,4 +1,5 @@
-import type { Drift, Repository } from "../checkpoint/checkpoint.ts";
+import type { Repository } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import type { ClassifiedStop, CommandResult } from "../engine/engine.ts";
 import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LeaseLostError, messageOf } from "../run/errors.ts";

@@ -1,4 +1,4 @@
-import type { ForeignCommit } from "../checkpoint/checkpoint.ts";
+import type { ForeignCommit } from "../checkpoint/drift-shapes.ts";
 import { ownCommits } from "../resume/drift-since.ts";
 import type { NoteFacts } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";

@@ -1,4 +1,4 @@
-import type { Drift } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { occupiedText } from "../checkpoint/worktree.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";

@@ -1,4 +1,4 @@
-import type { Drift, Stand } from "../checkpoint/checkpoint.ts";
+import type { Drift, Stand } from "../checkpoint/drift-shapes.ts";
 import { oneLine } from "./shown.ts";
 
 /**

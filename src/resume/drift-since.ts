@@ -1,4 +1,5 @@
-import type { Checkpoints, Drift } from "../checkpoint/checkpoint.ts";
+import type { Checkpoints } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { msOf } from "../run/clock.ts";
 import type { CheckpointRecord, RunRecord, StopRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";

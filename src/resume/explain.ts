@@ -1,4 +1,5 @@
-import type { Checkpoints, Drift } from "../checkpoint/checkpoint.ts";
+import type { Checkpoints } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import type { Act } from "../run/act.ts";
 import type { Grant } from "../run/grant.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { ForeignCommit } from "../checkpoint/checkpoint.ts";
+import type { ForeignCommit } from "../checkpoint/drift-shapes.ts";
 import type { Act } from "../run/act.ts";
 import type { RunRecord, StopRecord, UncommittedFile } from "../run/run.ts";
 import { fence } from "./fence.ts";

@@ -1,4 +1,4 @@
-import type { Drift, ForeignCommit } from "../checkpoint/checkpoint.ts";
+import type { Drift, ForeignCommit } from "../checkpoint/drift-shapes.ts";
 import { redact } from "../redact/redact.ts";
 import type { Act } from "../run/act.ts";
 import type { RunRecord, StepRecord, StopRecord } from "../run/run.ts";

@@ -1,4 +1,5 @@
-import type { Drift, Repository } from "../checkpoint/checkpoint.ts";
+import type { Repository } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { type DriftWish, driftRefusal, refuseOccupied } from "../resume/drift-gate.ts";
 import { lockLine } from "../resume/drift-lines.ts";
 import { monotonicMs, msOf, now, sleep } from "../run/clock.ts";

@@ -1,4 +1,5 @@
-import type { Drift, RestoreResult } from "../checkpoint/checkpoint.ts";
+import type { RestoreResult } from "../checkpoint/checkpoint.ts";
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
 import { findRepository, type Place } from "../resume/find-repository.ts";

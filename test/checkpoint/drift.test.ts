@@ -1,8 +1,9 @@
 import { rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Captured, Checkpoints, Drift } from "../../src/checkpoint/checkpoint.ts";
+import type { Captured, Checkpoints } from "../../src/checkpoint/checkpoint.ts";
 import { createCheckpoints } from "../../src/checkpoint/create.ts";
+import type { Drift } from "../../src/checkpoint/drift-shapes.ts";
 import { epochMs } from "../../src/run/clock.ts";
 import { makeSandbox, type Sandbox, untouchables, write } from "../support/repos.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Drift } from "../../src/checkpoint/checkpoint.ts";
+import type { Drift } from "../../src/checkpoint/drift-shapes.ts";
 import { fence } from "../../src/resume/fence.ts";
 import { headline } from "../../src/resume/headline.ts";
 import { handoffNote, nativeNote, successorNote } from "../../src/resume/note.ts";
