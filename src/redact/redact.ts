@@ -50,6 +50,15 @@ export function redactExcept(text: string, kept: readonly string[]): string {
   );
 }
 
+/** A part of a longer text redacted in the light of what stands before and behind it, so that no half of a credential is left. */
+export function redactPart(before: string, text: string, after: string): string {
+  const [from, to] = [before.length, before.length + text.length];
+  const spans = secretSpans(before + text + after)
+    .filter((span) => span.end > from && span.start < to)
+    .map((span) => ({ ...span, start: Math.max(span.start, from) - from, end: Math.min(span.end, to) - from }));
+  return replaced(text, spans);
+}
+
 /** The kinds of credentials that a text holds, each once. */
 export function secretKinds(text: string): readonly string[] {
   return [...new Set(secretSpans(text).map((span) => span.kind))];

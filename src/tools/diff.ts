@@ -1,5 +1,6 @@
 import { isAbsolute, normalize, relative } from "node:path";
 import type { DiffSummary, Repository } from "../checkpoint/checkpoint.ts";
+import { redactPart } from "../redact/redact.ts";
 import { emptyTree } from "../resume/owners.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
@@ -81,11 +82,32 @@ export async function patchPart(
   let bytes = 0;
   for (const piece of page.pieces) {
     left -= cost(piece.text);
-    if (left < 0 && texts.length > 0) return { text: texts.join(""), next_byte: skip.bytes + bytes };
+    if (left < 0 && texts.length > 0) {
+      const rest = page.pieces.slice(texts.length).map((one) => one.text);
+      const text = await redactedPage(ctx, compared, texts.join(""), rest.join(""));
+      return { text, next_byte: skip.bytes + bytes };
+    }
     texts.push(piece.text);
     bytes += piece.bytes;
   }
-  return { text: texts.join(""), next_byte: page.more ? skip.bytes + bytes : null };
+  const text = await redactedPage(ctx, compared, texts.join(""), "");
+  return { text, next_byte: page.more ? skip.bytes + bytes : null };
+}
+
+/** How much of the page before is looked at again: more than the longest token, less than the longest key. */
+const CONTEXT_BYTES = 8_192;
+
+/** A page as it is shown: a credential can begin on the page before it and end on the next one. */
+async function redactedPage(ctx: ToolContext, compared: Comparison, text: string, after: string): Promise<string> {
+  const { repo, from, to, path, skip } = compared;
+  const bytes = Math.min(CONTEXT_BYTES, skip.bytes);
+  if (to === null || bytes === 0) return redactPart("", text, after);
+  // A page ends on a line's end where it can: more is asked for, and cut where this page begins.
+  const context = { path, from_byte: skip.bytes - bytes, max_bytes: bytes + CONTEXT_BYTES };
+  const { pieces } = await ctx.checkpoints.patchPage(repo, from.object, to.object, context);
+  const around = pieces.map((piece) => piece.text).join("");
+  const begins = around.lastIndexOf(text.slice(0, 400));
+  return redactPart(begins < 0 ? around : around.slice(0, begins), text, after);
 }
 
 export function cursorOf(compared: Comparison, next: { readonly files: number; readonly bytes: number }): string {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { keywordScanner } from "../../src/redact/keywords.ts";
-import { redact, redactCommand, redactExcept, secretKinds } from "../../src/redact/redact.ts";
+import { redact, redactCommand, redactExcept, redactPart, secretKinds } from "../../src/redact/redact.ts";
 
 const table = z
   .looseObject({
@@ -99,6 +99,13 @@ describe("the other ways in", () => {
     const token = `eyJ${letters(80)}.${letters(43)}`;
     expect(redactExcept(`confirm_token: ${token}, DB_PASSWORD=hunter2`, [token])).toBe(
       `confirm_token: ${token}, DB_PASSWORD=[redacted: password]`,
+    );
+  });
+
+  test("a part of a text shows no half of what stands over its ends", () => {
+    const token = `${"gh"}p_${letters(36)}`;
+    expect(redactPart(`a ${token.slice(0, 20)}`, `${token.slice(20)} b DB_PASSWORD=hun`, "ter2 c")).toBe(
+      "[redacted: github-token] b DB_PASSWORD=[redacted: password]",
     );
   });
 

@@ -155,3 +155,38 @@ describe.each(backends)("secrets on %s", async (backend) => {
     expect(String(started["warnings"])).toContain("github-token");
   });
 });
+
+describe("secrets in a long line", async () => {
+  const product = await newProduct();
+
+  test("C50: no half of a token is on a page of a diff or a transcript, wherever the page ends", async () => {
+    const repo = product.box.repo("long-line");
+    const tokens = Array.from({ length: 120 }, () => `${"gh"}p_${random(36)}`);
+    const line = tokens
+      .map((token, index) => `{"id":${index},"text":"${"lorem ipsum ".repeat(8 + (index % 9))}","t":"${token}"}`)
+      .join(",");
+    const agent = product.agent("long-line", [
+      [
+        { edit: { path: "one-line.json", content: line } },
+        { say: line },
+        { report: { completed: [], intended: [], verdict: "done" } },
+      ],
+    ]);
+    const door = await product.connect();
+    const { run_id } = await door.start({ repo, objective: "Write a long line", agent });
+    await door.ended(run_id);
+    const pages: string[] = [];
+    for (const tool of ["run_diff", "run_transcript"]) {
+      for (let cursor: unknown = null, n = 0; n === 0 || (typeof cursor === "string" && n < 60); n += 1) {
+        const answer = await door.call(tool, { run_id, ...(typeof cursor === "string" ? { cursor } : {}) });
+        pages.push(JSON.stringify(answer));
+        cursor = answer["next_cursor"];
+      }
+    }
+    await door.close();
+    const all = pages.join("\n");
+    expect(pages.length).toBeGreaterThan(6);
+    expect(all.split("[redacted: github-token]").length).toBeGreaterThan(tokens.length);
+    expect(tokens.filter((token) => all.includes(token.slice(0, 22)) || all.includes(token.slice(-20)))).toEqual([]);
+  });
+});
