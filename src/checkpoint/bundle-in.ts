@@ -23,7 +23,7 @@ async function missingFor(git: RepoGit, file: string): Promise<string[]> {
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
     const missing = [...error.stderr.matchAll(/^error: ([0-9a-f]{40,64})\b/gm)].map((match) => match[1] ?? "");
-    if (missing.length === 0) throw problem("The copy of the run's tree in the store cannot be read by git; it is damaged.");
+    if (missing.length === 0) throw damaged();
     return missing;
   }
 }
@@ -33,23 +33,27 @@ export async function unbundleCheckpoints(git: RepoGit, input: Input, fetch: Fet
   await withPrivateLock(git.private_dir, async () => {
     try {
       await ensurePrerequisites(git, input, fetch);
-      await git.run(
-        [
-          "fetch",
-          "--quiet",
-          "--no-tags",
-          "--no-write-fetch-head",
-          "--no-recurse-submodules",
-          input.file,
-          `+${outgoingPattern(input)}:${incomingRef(input.run_id, "*")}`,
-        ],
-        FROM_FILE,
-      );
+      await fetchBundle(git, input);
       await settle(git, input);
     } finally {
       await dropIncoming(git, input.run_id);
     }
   });
+}
+
+async function fetchBundle(git: RepoGit, input: Input): Promise<void> {
+  const refs = `+${outgoingPattern(input)}:${incomingRef(input.run_id, "*")}`;
+  const quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+  try {
+    await git.run(["fetch", ...quietly, input.file, refs], FROM_FILE);
+  } catch (error) {
+    if (!(error instanceof GitFailure) || error.code !== null) throw error;
+    throw damaged();
+  }
+}
+
+function damaged(): LoopkeeperError {
+  return problem("The copy of the run's tree in the store cannot be read by git; it is damaged.");
 }
 
 function outgoingPattern({ run_id }: Input): string {

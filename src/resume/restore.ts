@@ -16,6 +16,7 @@ import type { Store } from "../store/store.ts";
 import { checkpointRecord } from "./checkpoint-record.ts";
 import { ownCommits } from "./drift-since.ts";
 import { loadOwned, type Owned, type OwnedEntry, type OwnedState, sameContent, saveOwned } from "./ownership.ts";
+import { remakeWorktree } from "./remake-worktree.ts";
 import { changedSince, headMovedByRun, ownSince, type Timeline, timelineOf } from "./timeline.ts";
 
 /** Takes back what a run changed, and nothing else. Reset, entry restore and drift restore all go through here. */
@@ -90,15 +91,16 @@ export async function planRunRestore(
   return { repo, target, paths, entries, overwrite: forced, owned, plan: { ...plan, conflicts } };
 }
 
+/** The tree to take back. A worktree whose folder is gone is made again first, as the run left it: that takes nothing from anybody. */
 async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
-  if (
-    run.workspace_kind === "worktree" &&
-    (await deps.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir)) !== "present"
-  ) {
-    throw new LoopkeeperError(
-      "repository_problem",
-      `the run's worktree ${run.workspace_path} is missing; run_resume rebuilds it from the stop checkpoint.`,
-    );
+  if (run.workspace_kind === "worktree") {
+    const state = await deps.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
+    if (state === "missing") await remakeWorktree(deps, run);
+    else if (state !== "present")
+      throw new LoopkeeperError(
+        "repository_problem",
+        `the run's worktree ${run.workspace_path} is not whole (${state}); run_resume repairs it, with on_drift: "keep" for the files that are there.`,
+      );
   }
   return deps.checkpoints.discover(run.workspace_path);
 }

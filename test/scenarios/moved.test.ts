@@ -44,10 +44,10 @@ async function twoMachines(
     product.agent("agent", turns);
     const clone = join(product.box.dir, name);
     product.box.git(product.box.dir, "clone", "-q", remote, clone);
-    const door = await product.connect({
-      LOOPKEEPER_DATABASE_URL: url,
-      ...(own === undefined ? {} : { LOOPKEEPER_KEY: own }),
-    });
+    const door = await product.connect(
+      { LOOPKEEPER_DATABASE_URL: url, ...(own === undefined ? {} : { LOOPKEEPER_KEY: own }) },
+      clone,
+    );
     return { product, door, clone };
   };
   return { a: await machine(a, keys.a), b: await machine(b, keys.b), remote };
@@ -130,7 +130,8 @@ describe.concurrent("a run that moves to another machine", () => {
       context: { engine_session: "portable_copy" },
     });
     expect(JSON.stringify(explanation)).toContain("is not here to be looked at");
-    await b.door.call("run_resume", { run_id, repo: b.clone });
+    // Without `repo`, the caller's own folder is looked at.
+    await b.door.call("run_resume", { run_id });
     const ended = await b.door.ended(run_id);
     expect(ended).toMatchObject({ state: "done" });
     expect(await b.door.call("run_status", { run_id })).toMatchObject({ context: "native" });

@@ -129,7 +129,7 @@ export interface Product {
   agent(name: string, turns: readonly unknown[], more?: Readonly<Record<string, unknown>>): string;
   /** Sets further fields of the configuration file. */
   configure(fields: Readonly<Record<string, unknown>>): void;
-  connect(env?: Readonly<Record<string, string>>): Promise<Door>;
+  connect(env?: Readonly<Record<string, string>>, cwd?: string): Promise<Door>;
   /** SIGKILL to every process of this home: servers, worker, engines and what they started. */
   killEverything(): Promise<void>;
   /** Ids of the live worker processes. */
@@ -182,7 +182,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
       fields = { ...fields, ...more };
       save();
     },
-    connect: (more = {}) => connect({ ...env, ...more }, box.dir),
+    connect: (more = {}, cwd = box.dir) => connect({ ...env, ...more }, cwd),
     killEverything: () => killAll(() => processesWith(home)),
     workers: () => workersOf(home),
     killWorker: () => killAll(() => workersOf(home)),
