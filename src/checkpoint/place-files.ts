@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { copyFile, link, lstat, open, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { LoopkeeperError, systemCode } from "../run/errors.ts";
 import type { PathContent } from "./checkpoint.ts";
 import { type Folder, inFolderOf, removeEmpty } from "./folder.ts";
 import { bytesOfPath } from "./path-text.ts";
 import type { Sidecar } from "./private-state.ts";
 import type { RepoGit } from "./repo-git.ts";
-import type { Staged } from "./stage-files.ts";
+import { type Staged, stageFolder } from "./stage-files.ts";
 
 /** One path of the working tree that gets another content. */
 export interface Placement {
@@ -19,9 +20,9 @@ export interface Placement {
 }
 
 /**
- * Puts finished files in the place of what the safety checkpoint holds. Each file is first moved aside, looked at by
- * content, and only then replaced, so that an edit made in the last moment is not lost; and each step works in an open
- * folder, so that no swapped link leads it out of the working tree. Before the first write all of them are looked at.
+ * Puts finished files in the place of what the safety checkpoint holds. Each file gets a second name, is looked at by
+ * content, replaced, and looked at once more, so that an edit made in the last moment is not lost; and each step works in
+ * an open folder, so that no swapped link leads it out of the working tree. Before the first write all are looked at.
  */
 export async function placeFiles(git: RepoGit, placements: readonly Placement[], safety: Sidecar): Promise<void> {
   const expect = (item: Placement): Expected => expectedOf(git, item, safety[item.path]?.raw);
@@ -29,7 +30,8 @@ export async function placeFiles(git: RepoGit, placements: readonly Placement[],
   const removals = placements.filter((item) => item.staged === null);
   const writes = placements.filter((item) => item.staged !== null);
   // Removals first: a file may go to where a folder was, and the other way round.
-  for (const item of [...removals, ...writes]) await replace(git, item, expect(item));
+  const aside = Buffer.from(join(stageFolder(git), "aside"));
+  for (const item of [...removals, ...writes]) await replace(git, item, expect(item), aside);
 }
 
 interface Expected {
@@ -49,77 +51,108 @@ async function lookAt(git: RepoGit, item: Placement, expected: Expected): Promis
   if (!(same ?? expected.content === null)) throw moved(item.path, "Nothing was changed. Ask for a new preview.");
 }
 
-async function replace(git: RepoGit, item: Placement, expected: Expected): Promise<void> {
-  const { staged } = item;
-  const done = await inFolderOf(git.repo.top, segmentsOf(item.path), staged !== null, async (folder, name) => {
-    const aside = expected.content === null ? null : await takeAside(folder, name, expected, item.path);
-    if (staged !== null) await put(folder, name, staged, item.path);
-    if (aside !== null) await rm(folder.at(aside), { force: true });
+async function replace(git: RepoGit, item: Placement, expected: Expected, aside: Buffer): Promise<void> {
+  const { staged, path } = item;
+  const done = await inFolderOf(git.repo.top, segmentsOf(path), staged !== null, async (folder, name) => {
+    const place = { at: folder.at(name), path, expected, aside };
+    if (staged === null) await remove(place);
+    else if (expected.content === null) await putNew(folder, name, staged, path);
+    else await putOver(folder, place, staged);
     return true;
   });
-  if (done === null && (staged !== null || expected.content !== null)) throw moved(item.path, HALF_DONE);
-  if (staged === null) await dropEmptyParents(git, item.path);
+  if (done === null && (staged !== null || expected.content !== null)) throw moved(path, HALF_DONE);
+  if (staged === null) await dropEmptyParents(git, path);
 }
 
-/** Moves what is there out of the way; when it is not what was expected, it goes back and the restore ends. */
-async function takeAside(folder: Folder, name: Buffer, expected: Expected, path: string): Promise<Buffer> {
-  const aside = folder.freeName();
+interface Place {
+  readonly at: Buffer;
+  readonly path: string;
+  readonly expected: Expected;
+  /** A second name for what is there, outside of the tree: it keeps what is written to it in the last moment. */
+  readonly aside: Buffer;
+}
+
+/** Never a moment without a file, so that a process which dies in between leaves either the old one or the new one. */
+async function putOver(folder: Folder, place: Place, staged: Staged): Promise<void> {
+  await withAside(place, async () => {
+    const fresh = folder.at(folder.freeName());
+    const ready = await bring(staged, fresh);
+    try {
+      await rename(ready, place.at);
+    } finally {
+      await rm(fresh, { force: true });
+    }
+  });
+}
+
+async function remove(place: Place): Promise<void> {
+  if (place.expected.content === null) return;
+  await withAside(place, () => rm(place.at));
+}
+
+async function withAside(place: Place, work: () => Promise<void>): Promise<void> {
+  const kept = await keepAside(place);
   try {
-    await rename(folder.at(name), folder.at(aside));
+    if (!(await matches(place.at, place.expected))) throw moved(place.path, HALF_DONE);
+    await work();
+    // It was written to while it was replaced: what was written goes back, and the restore ends.
+    if (kept && !(await matches(place.aside, place.expected))) {
+      await rename(place.aside, place.at);
+      throw moved(place.path, HALF_DONE);
+    }
+  } finally {
+    await rm(place.aside, { force: true });
+  }
+}
+
+/** False on another file system, or on one without hard links: then the look before has to do. */
+async function keepAside({ at, aside, path }: Place): Promise<boolean> {
+  await rm(aside, { force: true });
+  try {
+    await link(at, aside);
+    return true;
   } catch (error) {
     if (systemCode(error) === "ENOENT") throw moved(path, HALF_DONE);
-    throw error;
+    return false;
   }
-  if (await matches(folder.at(aside), expected)) return aside;
-  await putBack(folder, aside, name);
-  throw moved(path, HALF_DONE);
 }
 
-async function putBack(folder: Folder, aside: Buffer, name: Buffer): Promise<void> {
-  try {
-    await link(folder.at(aside), folder.at(name));
-  } catch (error) {
-    // Something else took the name, or it is a folder: then a plain move, or the name beside it has to do.
-    if (systemCode(error) !== "EEXIST") await rename(folder.at(aside), folder.at(name));
-    return;
-  }
-  await rm(folder.at(aside), { force: true });
-}
-
-async function put(folder: Folder, name: Buffer, staged: Staged, path: string): Promise<void> {
+/** Where nothing is expected to be: fails where something has appeared meanwhile, which a move would overwrite. */
+async function putNew(folder: Folder, name: Buffer, staged: Staged, path: string): Promise<void> {
   const info = await lstat(folder.at(name)).catch(() => null);
   if (info?.isDirectory()) await removeEmpty(folder, name);
   if (staged.kind === "link") {
     await symlink(staged.target, folder.at(name)).catch(taken(path));
     return;
   }
-  const fresh = folder.freeName();
+  const fresh = folder.at(folder.freeName());
+  const ready = await bring(staged, fresh);
   try {
-    await bring(staged.file, folder.at(fresh));
-    const handle = await open(folder.at(fresh), constants.O_RDONLY | constants.O_NOFOLLOW);
-    try {
-      await handle.chmod(staged.mode);
-    } finally {
-      await handle.close();
-    }
-    // A link fails where a file has appeared meanwhile; a move would overwrite it.
-    await link(folder.at(fresh), folder.at(name)).catch(async (error: unknown) => {
+    await link(ready, folder.at(name)).catch(async (error: unknown) => {
       if (systemCode(error) === "EEXIST") throw moved(path, HALF_DONE);
       // A file system without hard links.
-      await rename(folder.at(fresh), folder.at(name));
+      await rename(ready, folder.at(name));
     });
   } finally {
-    await rm(folder.at(fresh), { force: true });
+    await rm(fresh, { force: true });
   }
 }
 
-async function bring(from: Buffer, to: Buffer): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if (systemCode(error) !== "EXDEV") throw error;
-    await copyFile(from, to, constants.COPYFILE_EXCL);
+/** The finished file or link as a path on the file system of its place: where it was made, or else beside its place. */
+async function bring(staged: Staged, beside: Buffer): Promise<Buffer> {
+  if (staged.kind === "link") {
+    await symlink(staged.target, beside);
+    return beside;
   }
+  if (staged.same_disk) return staged.file;
+  await copyFile(staged.file, beside, constants.COPYFILE_EXCL);
+  const handle = await open(beside, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    await handle.chmod(staged.mode);
+  } finally {
+    await handle.close();
+  }
+  return beside;
 }
 
 async function matches(path: Buffer, expected: Expected): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readlink, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnedPath } from "./checkpoint.ts";
 import { absolute, joinNul } from "./path-text.ts";
@@ -7,7 +7,13 @@ import type { RepoGit } from "./repo-git.ts";
 
 /** A file or link that is finished and only has to be moved into its place. */
 export type Staged =
-  | { readonly kind: "file"; readonly file: Buffer; readonly mode: number }
+  | {
+      readonly kind: "file";
+      readonly file: Buffer;
+      readonly mode: number;
+      /** It can be moved or linked into the working tree. */
+      readonly same_disk: boolean;
+    }
   | { readonly kind: "link"; readonly target: Buffer };
 
 /**
@@ -31,8 +37,9 @@ export async function stageFiles(
       config: ["core.sparseCheckout=false"],
       env: { GIT_WORK_TREE: folder },
     });
+  const sameDisk = (await stat(folder)).dev === (await stat(git.repo.top)).dev;
   const staged = new Map<string, Staged>();
-  for (const path of names) staged.set(path, await finish(git, absolute(folder, path), sides[path] ?? {}));
+  for (const path of names) staged.set(path, await finish(git, absolute(folder, path), sides[path] ?? {}, sameDisk));
   return staged;
 }
 
@@ -40,9 +47,9 @@ export async function dropStage(git: RepoGit): Promise<void> {
   await rm(stageFolder(git), { recursive: true, force: true });
 }
 
-const stageFolder = (git: RepoGit): string => join(git.private_dir, "stage");
+export const stageFolder = (git: RepoGit): string => join(git.private_dir, "stage");
 
-async function finish(git: RepoGit, file: Buffer, side: Sidecar[string]): Promise<Staged> {
+async function finish(git: RepoGit, file: Buffer, side: Sidecar[string], sameDisk: boolean): Promise<Staged> {
   const info = await lstat(file);
   if (info.isSymbolicLink()) return { kind: "link", target: await readlink(file, { encoding: "buffer" }) };
   if (side.raw !== undefined) {
@@ -51,5 +58,5 @@ async function finish(git: RepoGit, file: Buffer, side: Sidecar[string]): Promis
   }
   const mode = side.mode ?? info.mode & 0o7777;
   await chmod(file, mode);
-  return { kind: "file", file, mode };
+  return { kind: "file", file, mode, same_disk: sameDisk };
 }

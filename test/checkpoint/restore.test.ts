@@ -295,6 +295,24 @@ describe("HEAD", () => {
     expect(box.git(top, "status", "--porcelain")).toBe(" M a.txt");
   });
 
+  test("goes back to before the first commit, and to the commit again", async () => {
+    const top = box.repo("unborn", { commit: false });
+    write(top, "mine.txt", "a person's\n");
+    const start = await capture(top);
+    write(top, "new.ts", "run\n");
+    box.git(top, "add", "new.ts");
+    box.git(top, "commit", "-qm", "by the run");
+    const tip = box.git(top, "rev-parse", "HEAD");
+    const stop = await capture(top);
+    const result = await (await planBack(top, start, stop, { head: { from: tip, to: null } })).apply();
+    expect([box.tryGit(top, "rev-parse", "-q", "--verify", "HEAD"), box.git(top, "status", "--porcelain")]).toEqual([
+      null,
+      "?? mine.txt",
+    ]);
+    await (await planBack(top, result.safety, start, { head: { from: null, to: tip } })).apply();
+    expect([box.git(top, "rev-parse", "HEAD"), box.git(top, "status", "--porcelain")]).toEqual([tip, "?? mine.txt"]);
+  });
+
   test("moves a detached HEAD without moving a branch", async () => {
     const top = box.repo();
     const first = box.git(top, "rev-parse", "HEAD");

@@ -1,6 +1,7 @@
 import type {
   Captured,
   Checkpoints,
+  HeadMove,
   OwnedPath,
   Repository,
   RestorePlan,
@@ -12,7 +13,7 @@ import { makeSandbox, type Sandbox } from "../support/repos.ts";
 export interface Ask {
   readonly only?: readonly string[];
   readonly overwrite?: readonly string[];
-  readonly head?: { from: string; to: string };
+  readonly head?: HeadMove;
 }
 
 /** A sandbox with the calls that a reset makes: capture, plan from one checkpoint back to another, apply. */
