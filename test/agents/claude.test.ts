@@ -1,7 +1,9 @@
 import { agentAlone } from "./alone.ts";
+import { agentElsewhere } from "./elsewhere.ts";
 import { agentMoved } from "./moved.ts";
 import { agentStories } from "./stories.ts";
 
 agentAlone("claude");
 agentStories("claude");
 agentMoved("claude");
+agentElsewhere("claude");

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.test.ts"],
+    globalSetup: ["../support/global-setup.ts"],
     testTimeout: 240_000,
     hookTimeout: 60_000,
     pool: "forks",

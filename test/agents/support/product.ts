@@ -60,7 +60,11 @@ export interface ProductHome {
   killWorker(): Promise<void>;
 }
 
-export async function makeProductHome(folder: string, agents: Readonly<Record<string, AgentEntry>>): Promise<ProductHome> {
+export async function makeProductHome(
+  folder: string,
+  agents: Readonly<Record<string, AgentEntry>>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<ProductHome> {
   const config = join(folder, "config.json");
   const settings = { agents, default_agent: Object.keys(agents)[0], fetch_remote: false };
   await writeFile(config, JSON.stringify(settings));
@@ -68,6 +72,7 @@ export async function makeProductHome(folder: string, agents: Readonly<Record<st
     ...hermeticEnvironment(join(folder, "home")),
     LOOPKEEPER_CONFIG: config,
     LOOPKEEPER_HOME: join(folder, "loopkeeper"),
+    ...more,
   };
   return {
     folder,
