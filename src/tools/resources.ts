@@ -56,14 +56,7 @@ export const RUN_RESOURCES: readonly RunResource[] = [
     mime_type: "text/plain",
     read: async (ctx, { run_id = "", cursor = "" }) => transcript(ctx, run_id, "transcript", { cursor }),
   },
-  {
-    name: "iteration",
-    template: "iterations/{n}",
-    title: "One iteration of a run",
-    description: "The transcript of one iteration, its newest page.",
-    mime_type: "text/plain",
-    read: async (ctx, { run_id = "", n = "" }) => iteration(ctx, run_id, n),
-  },
+  // Before the plain one, whose {n} would take the query too.
   {
     name: "iteration-page",
     template: "iterations/{n}{?cursor}",
@@ -71,6 +64,14 @@ export const RUN_RESOURCES: readonly RunResource[] = [
     description: "Another page of one iteration; cursors as for the transcript.",
     mime_type: "text/plain",
     read: async (ctx, { run_id = "", n = "", cursor = "" }) => iteration(ctx, run_id, n, cursor),
+  },
+  {
+    name: "iteration",
+    template: "iterations/{n}",
+    title: "One iteration of a run",
+    description: "The transcript of one iteration, its newest page.",
+    mime_type: "text/plain",
+    read: async (ctx, { run_id = "", n = "" }) => iteration(ctx, run_id, n),
   },
   {
     name: "plan",
