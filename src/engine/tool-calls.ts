@@ -14,8 +14,9 @@ export interface ToolOutput {
   readonly bytes: number;
 }
 
-// One output of 40 MB is kept whole. It is held until the call ends, since a text is redacted before it is stored.
-const HEAD_CHARACTERS = 50_331_648;
+// Held until the call ends, since a text is redacted as a whole before it is stored; a longer one would keep the driver from
+// renewing its lease meanwhile.
+const HEAD_CHARACTERS = 16_777_216;
 const NO_OUTPUT: ToolOutput = { head: "", bytes: 0 };
 
 /** Merges an update into the state known so far. */

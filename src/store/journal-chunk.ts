@@ -83,6 +83,18 @@ export function isWhole(chunk: Pick<JournalChunksTable, "checksum" | "body">): b
 }
 
 /**
+ * Up to this size a body is opened at once: a search opens tens of thousands, and each asynchronous opening holds its working
+ * memory until the next garbage collection.
+ */
+const SMALL_BODY = 256 * 1024;
+
+function decompressNow(codec: Codec, body: Uint8Array): Buffer {
+  if (codec === "deflate") return zlib.inflateSync(body);
+  if (typeof zlib.zstdDecompressSync !== "function") throw new Error("this Node has no zstd");
+  return zlib.zstdDecompressSync(body);
+}
+
+/**
  * The entries of a stored chunk, or null when any part of it is not what was written. With a needle (in lower case) a chunk that
  * cannot hold it is answered as an empty list: most of a search is over without parsing.
  */
@@ -92,7 +104,9 @@ export async function decodeChunk(
 ): Promise<NewJournalEntry[] | null> {
   if (!isWhole(chunk)) return null;
   try {
-    const text = (await decompress(chunk.codec, chunk.body)).toString("utf8");
+    const { codec, body } = chunk;
+    const raw = body.length <= SMALL_BODY ? decompressNow(codec, body) : await decompress(codec, body);
+    const text = raw.toString("utf8");
     if (needle !== null && !text.toLowerCase().includes(escaped(needle))) return [];
     const lines = text.split("\n");
     if (lines.length !== chunk.last_n - chunk.first_n + 1) return null;
