@@ -21,21 +21,21 @@ const done = (lines: readonly string[]): string[] => lines.filter((line) => /^af
 
 /** The effects as this build has them: a new one gets its deaths by itself. */
 async function recorded(lane: Lane): Promise<Effects> {
-  lane.plan("worker", null);
+  await lane.plan(null);
   const { run_id } = await lane.start({ objective: "Be recorded", max_iterations: 1, setup: ["true"] });
   await lane.door.ended(run_id);
   await lane.product.killWorker();
   const started = done(lane.traced());
-  lane.plan("worker", null, CLAIMED);
+  await lane.plan(null, CLAIMED);
   await lane.door.call("run_resume", { run_id, add_iterations: 1, instructions: "recorded" });
   await lane.door.ended(run_id);
   await eventually(lane, "the release", () => lane.traced().some((line) => line.startsWith("after releaseLease")));
   const resumed = done(lane.traced());
   await lane.product.killWorker();
-  lane.plan("worker", "after apply(instructions_delivered)#1", CLAIMED);
+  await lane.plan("after apply(instructions_delivered)#1", CLAIMED);
   lane.door.call("run_resume", { run_id, add_iterations: 1, instructions: "again" }).catch(() => {});
   await eventually(lane, "the death", () => lane.died());
-  lane.plan("worker", null);
+  await lane.plan(null);
   lane.worker();
   await eventually(lane, "the release", () => lane.traced().some((line) => line.startsWith("after releaseLease")));
   const recovery = done(lane.traced());
@@ -58,7 +58,7 @@ interface Story {
 }
 
 async function begun(lane: Lane): Promise<Story> {
-  lane.plan("worker", null);
+  await lane.plan(null);
   const { run_id, workspace } = await lane.start({ objective: "Survive", max_iterations: 1 });
   const run = await lane.door.ended(run_id);
   await lane.product.killWorker();
@@ -68,7 +68,7 @@ async function begun(lane: Lane): Promise<Story> {
 /** One resume whose worker dies after `effect`. */
 async function dieAfter(story: Story, effect: string): Promise<void> {
   const { lane, run_id } = story;
-  lane.plan("worker", effect, CLAIMED);
+  await lane.plan(effect, CLAIMED);
   lane.worker();
   await recovered(story);
   const word = `word-${story.words.length}-end`;
@@ -98,7 +98,7 @@ async function recovered(story: Story): Promise<void> {
 
 async function finished(story: Story): Promise<void> {
   const { lane, run_id, words } = story;
-  lane.plan("worker", null);
+  await lane.plan(null);
   lane.worker();
   await recovered(story);
   const more = story.run.max_iterations === story.run.iteration ? { add_iterations: 1 } : {};
@@ -121,7 +121,7 @@ async function diesInRecoveries(backend: BackendName, effects: readonly string[]
   for (const effect of effects) {
     if (!isLive(stateOf(await lane.store.run(story.run_id, "local"))))
       await dieAfter(story, "after apply(instructions_delivered)#1");
-    lane.plan("worker", effect);
+    await lane.plan(effect);
     lane.worker();
     await eventually(lane, `the death ${effect}`, () => lane.died());
   }
@@ -137,7 +137,7 @@ async function diesInStarts(backend: BackendName, effects: readonly string[]): P
   const lane = await newLane(backend);
   const started: RunView[] = [];
   for (const effect of effects) {
-    lane.plan("worker", effect, effect.includes("egisterWorker") ? undefined : CLAIMED);
+    await lane.plan(effect, effect.includes("egisterWorker") ? undefined : CLAIMED);
     started.push(
       await lane.start({
         objective: `Start ${effect}`,
@@ -149,7 +149,7 @@ async function diesInStarts(backend: BackendName, effects: readonly string[]): P
     lane.worker();
     await eventually(lane, `the death ${effect}`, () => lane.died());
   }
-  lane.plan("worker", null);
+  await lane.plan(null);
   lane.worker();
   await Promise.all(
     started.map(async ({ run_id, workspace }) => {
