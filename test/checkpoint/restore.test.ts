@@ -207,6 +207,19 @@ describe("the index", () => {
     expect(box.git(top, "status", "--porcelain")).toBe("MM a.txt");
   });
 
+  test("keeps what somebody else staged over what the run had staged", async () => {
+    const top = box.repo();
+    const start = await capture(top);
+    write(top, "b.txt", "run\n");
+    box.git(top, "add", "b.txt");
+    const stop = await capture(top);
+    write(top, "b.txt", "a person\n");
+    box.git(top, "add", "b.txt");
+    write(top, "b.txt", "run\n");
+    await (await planBack(top, start, stop)).apply();
+    expect([read(top, "b.txt"), box.git(top, "show", ":b.txt")]).toEqual(["b\n".repeat(20), "a person"]);
+  });
+
   test("is byte for byte the same when the run staged nothing", async () => {
     const top = box.repo();
     box.git(top, "update-index", "--assume-unchanged", "d.txt");
