@@ -17,8 +17,11 @@ const ENTRIES = 1_000_000;
 const PER_FLUSH = 25;
 const ITERATIONS = 400;
 const HUGE = 40_000_000;
-/** What a server may need more for the long run than for the short one. */
-const CEILING_MB = 200;
+/**
+ * What a server may need more for the long run than for the short one: 110 to 260 MB were measured, most of it garbage of the
+ * search that V8 has not collected yet. Reading the journal as a whole takes several times its 300 MB.
+ */
+const CEILING_MB = 350;
 
 const product = await newProduct();
 const runs = { small: "", big: "" };
