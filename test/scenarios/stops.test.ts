@@ -14,7 +14,6 @@ describe.concurrent("stops", async () => {
 
   beforeAll(async () => {
     repo = product.box.repo("stops");
-    product.configure({ silence_s: 6 });
     door = await product.connect();
   });
 
@@ -120,17 +119,13 @@ describe.concurrent("stops", async () => {
     expect(await door.call("run_stop", { run_id: run.run_id })).toMatchObject({ run: { state: "stopped", waiting_until: null } });
   });
 
-  test("an engine that dies twice in one iteration is interrupted with its exit, one that is silent twice a relay_timeout", async () => {
-    const [died, silent] = await Promise.all([
-      stopOf("dies", [[{ die: "SIGKILL" }], [{ die: 7 }]]),
-      stopOf("hangs", [[{ say: "hm" }, { hang: true }], [{ hang: true }]]),
-    ]);
+  test("an engine that dies twice in one iteration is interrupted with its exit", async () => {
+    const died = await stopOf("dies", [[{ die: "SIGKILL" }], [{ die: 7 }]]);
     expect(died).toMatchObject({ stop_reason: "interrupted", iteration: 0 });
     expect((await door.call("run_explain_stop", { run_id: died.run_id })).explanation?.cause).toMatchObject({
       source: "exit",
       evidence: expect.stringContaining("7"),
     });
-    expect(silent).toMatchObject({ stop_reason: "relay_timeout", iteration: 0 });
   });
 
   test("an engine that dies once goes on in the same iteration with its session", async () => {
@@ -277,6 +272,21 @@ describe.concurrent("stops", async () => {
     });
     await door.call("run_grant_iterations", { run_id: run.run_id, iterations: 1 });
     expect(await door.ended(run.run_id)).toMatchObject({ state: "done", max_iterations: 7 });
+  });
+});
+
+describe("a limit of silence", async () => {
+  const product = await newProduct();
+
+  test("an engine that is silent twice is a relay_timeout", async () => {
+    product.configure({ silence_s: 6 });
+    const door = await product.connect();
+    const { run_id } = await door.start({
+      repo: product.box.repo("silent"),
+      objective: "Be silent",
+      agent: product.agent("hangs", [[{ say: "hm" }, { hang: true }], [{ hang: true }]]),
+    });
+    expect(await door.ended(run_id)).toMatchObject({ stop_reason: "relay_timeout", iteration: 0 });
   });
 });
 
