@@ -1,5 +1,6 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { TurnEnd } from "../engine/engine.ts";
+import { lostSessionNote } from "../resume/note.ts";
 import { now } from "../run/clock.ts";
 import type { NewRunEvent } from "../run/event.ts";
 import { newCheckpointId } from "../run/id.ts";
@@ -29,6 +30,7 @@ export async function runIteration(drive: Drive, step: StepRecord, attempt: Atte
   const delivery = {
     refs: begun.instructions.map((instruction) => instructionRef(instruction.id)),
     done: () => markDelivered(drive, begun.instructions, begun.row.number),
+    afresh: (why: string) => afreshPrompt(drive, begun.facts, why),
   };
   const end = await playTurn(drive, attempt, begun.prompt, delivery);
   if (end.kind === "cut") {
@@ -47,6 +49,7 @@ export async function runIteration(drive: Drive, step: StepRecord, attempt: Atte
 interface Begun {
   readonly row: IterationRecord;
   readonly prompt: string;
+  readonly facts: PromptFacts;
   readonly instructions: readonly InstructionRecord[];
 }
 
@@ -79,7 +82,8 @@ async function begin(drive: Drive, step: StepRecord, attempt: Attempt, mark: str
   );
   const { in_doubt } = attempt;
   attempt.in_doubt = new Set();
-  const prompt = promptText({ run: drive.run, step, steps: drive.steps, number, instructions, in_doubt, failing }, attempt);
+  const facts = { run: drive.run, step, steps: drive.steps, number, instructions, in_doubt, failing };
+  const prompt = promptText(facts, attempt);
   attempt.turn = newTurn();
   attempt.sink.target = attempt.turn;
   attempt.sink.iteration = number;
@@ -102,7 +106,7 @@ async function begin(drive: Drive, step: StepRecord, attempt: Attempt, mark: str
       },
     ],
   });
-  return { row, prompt, instructions };
+  return { row, prompt, facts, instructions };
 }
 
 function promptText(facts: PromptFacts, attempt: Attempt): string {
@@ -110,6 +114,15 @@ function promptText(facts: PromptFacts, attempt: Attempt): string {
   attempt.opening = null;
   if (opening === null) return nextPrompt(facts);
   return opening.kind === "first" ? firstPrompt(facts, opening) : resumedPrompt(facts, opening);
+}
+
+/** For an engine whose session was lost in the middle of the iteration: all that a first prompt says, and what was done since. */
+async function afreshPrompt(drive: Drive, facts: PromptFacts, why: string): Promise<string> {
+  const acts = await drive.ctx.store.acts(drive.run.run_id, 50);
+  const note = lostSessionNote({ run: drive.run, steps: drive.steps, acts }, why);
+  const text = firstPrompt(facts, { note, repository_state: null });
+  drive.journal.add({ who: "loop", kind: "prompt", text, iteration: facts.number, at: now() });
+  return text;
 }
 
 async function finish(

@@ -26,14 +26,18 @@ export async function playTurn(drive: Drive, attempt: Attempt, prompt: string, d
   const silent = !attempt.turn.active;
   const again = await restart(drive, attempt, first, silent ? delivery.refs : []);
   if (again.kind === "cut") return again;
-  const { context, found } = again.engine;
+  const { context, found, why_not_native } = again.engine;
   // An engine that showed no sign of the prompt gets it again, unless its conversation shows that it has it.
-  const lost = context === "new" || (silent && delivery.refs.length > 0 && (found ?? []).length === 0);
-  if (!lost && silent) await delivery.done();
+  const unseen = silent && delivery.refs.length > 0 && (found ?? []).length === 0;
+  if (context !== "new" && !unseen && silent) await delivery.done();
   const second = await promptOnce(
     drive,
     attempt,
-    lost ? prompt : againPrompt(first.why),
+    context === "new"
+      ? await delivery.afresh(`${first.why}; ${why_not_native ?? "its session could not be loaded"}`)
+      : unseen
+        ? prompt
+        : againPrompt(first.why),
     silent ? delivery.done : async () => {},
   );
   return second.kind === "broken" ? { kind: "cut", stop: second.stop, usage: second.usage, active_ms: second.active_ms } : second;
@@ -43,6 +47,8 @@ export async function playTurn(drive: Drive, attempt: Attempt, prompt: string, d
 export interface Delivery {
   readonly refs: readonly string[];
   done(): Promise<void>;
+  /** The prompt for an engine that has lost the whole conversation. */
+  afresh(why: string): Promise<string>;
 }
 
 interface Broken {

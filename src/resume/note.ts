@@ -82,6 +82,20 @@ export function handoffNote(facts: NoteFacts, why: string): string {
   ]);
 }
 
+/** What an engine is told that was started again in the middle of an iteration and has lost the conversation before it. */
+export function lostSessionNote(facts: Pick<NoteFacts, "run" | "steps" | "acts">, why: string): string {
+  const { run } = facts;
+  return cap([
+    "RESUME NOTE",
+    `Your process was started again in the middle of iteration ${run.iteration + 1}, and the conversation before it is not there:\n${fence("why", oneLine(why, 200))}`,
+    "What the earlier iterations made is in the files, and perhaps a part of this one: look at them before you go on. Background processes that had been started are gone.",
+    ...stepLines(facts.steps),
+    ...actLines(facts.acts, "this run"),
+    ...reportedLines(run),
+    `The whole transcript: loopkeeper://runs/${run.run_id}/transcript`,
+  ]);
+}
+
 /** Where the edits are that an earlier run left uncommitted, seen from the new run's tree. */
 export interface LeftEdits {
   /** All of them are in the tree, as that run left them. */

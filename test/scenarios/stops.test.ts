@@ -134,6 +134,24 @@ describe.concurrent("stops", async () => {
     ).toMatchObject({ state: "done", iteration: 1 });
   });
 
+  test("an engine that dies and has lost its session is told everything again", async () => {
+    const script = join(product.box.dir, "forgets.json");
+    const turns = [
+      {
+        when: "the conversation before it is not there",
+        do: [{ report: { completed: [], intended: [], verdict: "done" } }],
+      },
+      [{ edit: { path: "first", content: "1" } }, { report: { completed: ["the first file"], intended: ["the second"] } }],
+      [{ die: "SIGKILL" }],
+    ];
+    writeFileSync(script, JSON.stringify({ load: false, resume: false, turns }));
+    const agent = product.agent("forgets", [], { args: [BIN, "scripted-agent", "--script", script] });
+    const { run_id } = await door.start({ repo, objective: "Write both files", agent });
+    expect(await door.ended(run_id)).toMatchObject({ state: "done", iteration: 2 });
+    const { entries } = await door.call("run_transcript", { run_id, iteration: 2, search: "not there" });
+    expect(JSON.stringify(entries)).toMatch(/Write both files.*the first file|the first file.*Write both files/su);
+  });
+
   test("tokens above the owner's budget stop the run, and only a higher budget continues it", async () => {
     const run = await stopOf(
       "budget",
