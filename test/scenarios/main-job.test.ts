@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newProduct } from "../support/product.ts";
@@ -76,22 +75,6 @@ for (const backend of backends) {
       expect(product.box.git(repo, "log", "--format=%s", `${done.repository.branch}`)).toBe("Write a.txt\nbase");
       expect(product.box.git(repo, "status", "--porcelain")).toBe("");
       await after.close();
-    });
-
-    test("a conversation whose own files are gone is loaded from the portable copy", async () => {
-      const repo = product.box.repo("copied");
-      const agent = product.agent("copied", [
-        [{ edit: { path: "one", content: "1" } }],
-        [{ edit: { path: "two", content: "2" } }],
-        { when: "RESUME NOTE", do: [{ report: { completed: ["all"], intended: [], verdict: "done" } }] },
-      ]);
-      const door = await product.connect();
-      const { run_id } = await door.start({ repo, objective: "Be moved", agent, max_iterations: 1 });
-      await door.ended(run_id);
-      rmSync(join(product.box.dir, "scripted"), { recursive: true });
-      expect((await door.call("run_resume", { run_id, add_iterations: 1 })).resumed).toMatchObject({ context: "native" });
-      expect(await door.ended(run_id)).toMatchObject({ state: "done" });
-      await door.close();
     });
   });
 
