@@ -79,7 +79,9 @@ export function redoChange(
   );
   const waiting = point.dependents.filter((step) => !stopped.includes(step));
   const reopened = [...undone, ...stopped, ...waiting];
-  const change = pendingAgain(run, attempts, {
+  return pendingAgain(run, attempts, {
+    next,
+    settings: input.settings,
     at: input.at,
     reopened: reopened.map((step) => ({
       step,
@@ -95,14 +97,4 @@ export function redoChange(
       data: { step: point.step.step, reopened: reopened.map((step) => step.step), entry: point.entry.id, ...input.data },
     },
   });
-  return {
-    ...change,
-    run: {
-      state: next.state,
-      stop_reason: next.stop_reason,
-      stop_request: null,
-      waiting_until: null,
-      settings: input.settings,
-    },
-  };
 }

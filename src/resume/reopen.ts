@@ -1,6 +1,6 @@
 import type { NewRunEvent } from "../run/event.ts";
 import type { AttemptRecord, InstructionRecord, RunRecord, RunSettings, StepRecord } from "../run/run.ts";
-import { transition } from "../run/transition.ts";
+import { type Transition, transition } from "../run/transition.ts";
 import type { RunChange } from "../store/store.ts";
 
 /** Everything a stopped run is continued with. */
@@ -35,6 +35,8 @@ export function reopenChange(
   if (next === null) return null;
   const reopened = reopenedSteps(run, steps, input.also);
   const change = pendingAgain(run, attempts, {
+    next,
+    settings: input.settings,
     at: input.at,
     reopened: reopened.map((step) => ({ step, from: input.from, share: shareAfterGrant(step, input.add_iterations) })),
     add_iterations: input.add_iterations,
@@ -53,17 +55,7 @@ export function reopenChange(
       },
     },
   });
-  return {
-    ...change,
-    run: {
-      state: next.state,
-      stop_reason: next.stop_reason,
-      stop_request: null,
-      waiting_until: null,
-      settings: input.settings,
-      model: input.model,
-    },
-  };
+  return { ...change, run: { ...change.run, model: input.model } };
 }
 
 /** Makes steps pending again, each that was begun in a new attempt, with the grant and the instructions that go with it. */
@@ -71,6 +63,8 @@ export function pendingAgain(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
   input: {
+    readonly next: Transition;
+    readonly settings: RunSettings;
     readonly at: string;
     readonly reopened: readonly {
       readonly step: StepRecord;
@@ -83,7 +77,7 @@ export function pendingAgain(
     readonly without_files?: string | null;
     readonly event: NewRunEvent;
   },
-): Omit<RunChange, "run_id" | "at" | "run"> {
+): Omit<RunChange, "run_id" | "at"> {
   const { at } = input;
   const opened = input.reopened
     .filter(({ step }) => step.attempt > 0)
@@ -92,6 +86,13 @@ export function pendingAgain(
   return {
     expected_revision: run.revision,
     bump_revision: true,
+    run: {
+      state: input.next.state,
+      stop_reason: input.next.stop_reason,
+      stop_request: null,
+      waiting_until: null,
+      settings: input.settings,
+    },
     steps: input.reopened.map(({ step, share }) => ({
       step: step.step,
       state: "pending",

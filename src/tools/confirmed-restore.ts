@@ -102,8 +102,29 @@ function refuseStrangers(restore: RunRestore, wish: RestoreWish): void {
   );
 }
 
+/** The two calls of a tool that takes files back: a preview, and the same once more with its token. */
+export async function inTwoCalls<W extends RestoreWish, P, A>(
+  ctx: ToolContext,
+  run: RunRecord,
+  tool: {
+    readonly action: ConfirmPayload["action"];
+    readonly token: string | undefined;
+    /** The arguments as the token holds them. */
+    readonly previewed: z.ZodType<P>;
+    wishOf(previewed: P | null): Promise<W>;
+    preview(wish: W, before: Previewed | null): Promise<A>;
+    carryOut(restore: RunRestore, wish: W): Promise<A>;
+  },
+): Promise<A> {
+  if (tool.token === undefined) return tool.preview(await tool.wishOf(null), null);
+  const payload = await readConfirmation(ctx, run, tool.action, tool.token);
+  const wish = await tool.wishOf(tool.previewed.parse(JSON.parse(payload.args)));
+  const confirmed = await confirmRestore(ctx, run, payload, wish);
+  return "again" in confirmed ? tool.preview(wish, confirmed) : tool.carryOut(confirmed, wish);
+}
+
 /** The token's payload, when it is for this action, run and owner. */
-export async function readConfirmation(
+async function readConfirmation(
   ctx: ToolContext,
   run: RunRecord,
   action: ConfirmPayload["action"],
@@ -113,7 +134,7 @@ export async function readConfirmation(
 }
 
 /** The plan as it was previewed, or why a fresh preview is the answer: the token expired, or something moved since. */
-export async function confirmRestore(
+async function confirmRestore(
   ctx: ToolContext,
   run: RunRecord,
   payload: ConfirmPayload,

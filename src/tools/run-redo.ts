@@ -11,15 +11,14 @@ import type { RunRecord } from "../run/run.ts";
 import {
   asides,
   captureAfter,
-  confirmRestore,
   confirmTokenArgument,
+  inTwoCalls,
   overwriteArgument,
   type Previewed,
   previewLines,
   previewRestore,
   previewShape,
   type RestoreWish,
-  readConfirmation,
   restoredLines,
   restoredSchema,
   restoredView,
@@ -70,11 +69,14 @@ export const runRedo = defineTool({
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("redo", run));
     checkRevision(run, args.expected_revision);
-    if (args.confirm_token === undefined) return preview(call.ctx, run, await wishOf(args, call.ctx, run, null), null);
-    const payload = await readConfirmation(call.ctx, run, "redo", args.confirm_token);
-    const wish = await wishOf(args, call.ctx, run, wishArgsSchema.parse(JSON.parse(payload.args)));
-    const confirmed = await confirmRestore(call.ctx, run, payload, wish);
-    return "again" in confirmed ? preview(call.ctx, run, wish, confirmed) : carryOut(args, call, run, confirmed, wish);
+    return inTwoCalls(call.ctx, run, {
+      action: "redo",
+      token: args.confirm_token,
+      previewed: wishArgsSchema,
+      wishOf: (previewed) => wishOf(args, call.ctx, run, previewed),
+      preview: (wish, before) => preview(call.ctx, run, wish, before),
+      carryOut: (restore, wish) => carryOut(args, call, run, restore, wish),
+    });
   },
   render: (answer) =>
     renderAnswer(answer, [

@@ -10,15 +10,14 @@ import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import {
   asides,
   captureAfter,
-  confirmRestore,
   confirmTokenArgument,
+  inTwoCalls,
   overwriteArgument,
   type Previewed,
   previewLines,
   previewRestore,
   previewShape,
   type RestoreWish,
-  readConfirmation,
   restoredLines,
   restoredSchema,
   restoredView,
@@ -69,11 +68,14 @@ export const runReset = defineTool({
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("reset", run));
     checkRevision(run, args.expected_revision);
-    if (args.confirm_token === undefined) return preview(call.ctx, run, await wishOf(args, call.ctx, run, null), null);
-    const payload = await readConfirmation(call.ctx, run, "reset", args.confirm_token);
-    const wish = await wishOf(args, call.ctx, run, wishArgsSchema.parse(JSON.parse(payload.args)));
-    const confirmed = await confirmRestore(call.ctx, run, payload, wish);
-    return "again" in confirmed ? preview(call.ctx, run, wish, confirmed) : carryOut(call, run, confirmed, wish);
+    return inTwoCalls(call.ctx, run, {
+      action: "reset",
+      token: args.confirm_token,
+      previewed: wishArgsSchema,
+      wishOf: (previewed) => wishOf(args, call.ctx, run, previewed),
+      preview: (wish, before) => preview(call.ctx, run, wish, before),
+      carryOut: (restore, wish) => carryOut(call, run, restore, wish),
+    });
   },
   render: (answer) =>
     renderAnswer(answer, [
