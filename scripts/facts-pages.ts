@@ -1,7 +1,7 @@
 import { EXIT_CODES } from "../src/cli/exit-code.ts";
 import { REFUSALS, WISHES } from "../src/resume/refusals.ts";
-import { ERROR_CODES } from "../src/run/errors.ts";
 import { STOP_REASONS, stopReasonRow } from "../src/run/stop-reason.ts";
+import { PROBLEM_KINDS, PROBLEM_TYPE_PREFIX } from "../src/server/problem.ts";
 import { code, GENERATED, page, table } from "./markdown.ts";
 
 const CLASSES = {
@@ -46,9 +46,10 @@ export function errorsPage(): string {
     "# Errors",
     GENERATED,
     "An error's text is `code: what happened, which values are valid, what to call next`. Over MCP it comes as `isError` without structuredContent.",
+    `Over HTTP it is a problem document (RFC 9457) whose type is \`${PROBLEM_TYPE_PREFIX}<code>\` and whose \`detail\` is the text without the code; \`refusal\` is the first word of a \`not_allowed\`. \`not_allowed: inside_a_run\` is 403. The last rows are refusals of that door alone.`,
     table(
-      ["code", "about"],
-      Object.entries(ERROR_CODES).map(([name, about]) => [code(name), about]),
+      ["code", "HTTP", "about"],
+      Object.entries(PROBLEM_KINDS).map(([name, { status, about }]) => [code(name), String(status), about]),
     ),
     "## Exit codes of the command line",
     table(

@@ -68,6 +68,8 @@ export interface Config {
   readonly log_level: string;
   /** LOOPKEEPER_KEY as its 32 bytes. */
   readonly key: Uint8Array | null;
+  /** LOOPKEEPER_TOKEN as it was given: what `loopkeeper serve` demands instead of the token in `home`. */
+  readonly token: string | null;
   /** Null everywhere but in the crash tests. */
   readonly crash: CrashPlan | null;
 }
@@ -104,6 +106,7 @@ export function readConfig(): Config {
     self: { command: process.execPath, args: [binPath()] },
     log_level: env["LOOPKEEPER_LOG"] ?? "info",
     key: readKey(env["LOOPKEEPER_KEY"]),
+    token: env["LOOPKEEPER_TOKEN"]?.trim() || null,
     crash: readCrashPlan(env["LOOPKEEPER_TEST_CRASH"]),
   };
 }

@@ -4,6 +4,7 @@ import { LoopkeeperError, messageOf } from "./run/errors.ts";
 /** Commands that are no tools, with what each does; every tool is a command too. */
 const COMMANDS = {
   mcp: "serve MCP over stdio (the default)",
+  serve: "serve REST, MCP over HTTP and the console on loopback; `serve --help`",
   worker: "drive runs; started by itself when needed",
   demo: "a coding loop from start to done in a small repository",
   agents: "the coding agents that are found here; `agents add NAME` installs one",
@@ -14,6 +15,8 @@ async function main(words: readonly string[]): Promise<number> {
   switch (name) {
     case "mcp":
       return serve();
+    case "serve":
+      return (await import("./serve-command.ts")).runServeCommand(readConfig(), rest);
     case "worker":
       await (await import("./worker-process.ts")).runWorkerProcess(readConfig());
       return 0;

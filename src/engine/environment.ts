@@ -31,7 +31,13 @@ const NESTING = new Set([
 ]);
 
 // Secrets of Loopkeeper itself, and the markers of an enclosing run: a child must see only its own.
-const OWN = new Set(["LOOPKEEPER_KEY", "LOOPKEEPER_DATABASE_URL", "LOOPKEEPER_REPORT_SOCKET", "LOOPKEEPER_REPORT_TOKEN"]);
+const OWN = new Set([
+  "LOOPKEEPER_KEY",
+  "LOOPKEEPER_DATABASE_URL",
+  "LOOPKEEPER_TOKEN",
+  "LOOPKEEPER_REPORT_SOCKET",
+  "LOOPKEEPER_REPORT_TOKEN",
+]);
 
 /** The environment of every process of a run. */
 export function runEnvironment(base: Environment, marker: Marker, additions: Environment = {}): Record<string, string> {

@@ -47,9 +47,16 @@ const FORBIDDEN_IMPORTS: readonly Plant[] = [
     "../server/mcp.ts",
     "@agentclientprotocol/sdk",
   ]),
-  ...foreign("tools", ["../server/mcp.ts", "../cli/cli.ts", "../app.ts", "@modelcontextprotocol/server", "pg"]),
+  ...foreign("tools", [
+    "../server/mcp.ts",
+    "../cli/cli.ts",
+    "../app.ts",
+    "@modelcontextprotocol/server",
+    "@hono/node-server",
+    "pg",
+  ]),
   ...foreign("server", ["../store/store.ts", "../resume/gate.ts", "../cli/cli.ts", "../config.ts", "kysely"]),
-  ...foreign("cli", ["../store/store.ts", "../server/mcp.ts", "../engine/engine.ts", "@modelcontextprotocol/server"]),
+  ...foreign("cli", ["hono", "../store/store.ts", "../server/mcp.ts", "../engine/engine.ts", "@modelcontextprotocol/server"]),
   ...foreign("a-new-folder", ["kysely", "@agentclientprotocol/sdk"]),
   ...foreign("bin", ["kysely", "@modelcontextprotocol/server", "node:child_process"]),
 ];
@@ -174,7 +181,7 @@ export const ALLOWED: readonly { readonly folder: string; readonly specifiers: r
     specifiers: ["../run/run.ts", "../store/store.ts", "../checkpoint/checkpoint.ts", "../engine/engine.ts", "../resume/gate.ts"],
   },
   { folder: "src/tools", specifiers: ["../run/run.ts", "../resume/gate.ts", "./call.ts", "zod"] },
-  { folder: "src/server", specifiers: ["../run/run.ts", "../tools/call.ts", "@modelcontextprotocol/server"] },
+  { folder: "src/server", specifiers: ["../run/run.ts", "../tools/call.ts", "@modelcontextprotocol/server", "hono"] },
   { folder: "src/cli", specifiers: ["../run/errors.ts", "../tools/call.ts", "node:util"] },
   { folder: "src/bin", specifiers: ["../app.ts", "../config.ts"] },
 ];

@@ -1,0 +1,73 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { epochMs, isoOf } from "../run/clock.ts";
+
+/** Who may come in. Pure decisions over headers; the answers are made in `guard.ts`. */
+
+/** How long a browser stays logged in. */
+const SESSION_SECONDS = 7 * 24 * 60 * 60;
+/** A session's parts: when it ends (seconds), random bytes, and the seal over both. */
+const SESSION_FORMAT = /^(\d{1,12})\.([\w-]{22})\.([\w-]{43})$/u;
+
+export interface Session {
+  readonly cookie: string;
+  readonly max_age_s: number;
+  readonly expires_at: string;
+}
+
+/** Compares in constant time, whatever the lengths. */
+export function sameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest());
+}
+
+/**
+ * Sessions of browsers. They are sealed with a key made of the token and kept nowhere: they outlive a restart of the server,
+ * and not one outlives the token.
+ */
+export class Sessions {
+  readonly #key: Uint8Array;
+
+  constructor(token: string) {
+    this.#key = createHmac("sha256", token).update("loopkeeper session 1").digest();
+  }
+
+  begin(): Session {
+    const ends = Math.floor(epochMs() / 1000) + SESSION_SECONDS;
+    const sealed = `${ends}.${randomBytes(16).toString("base64url")}`;
+    return { cookie: `${sealed}.${this.#seal(sealed)}`, max_age_s: SESSION_SECONDS, expires_at: isoOf(ends * 1000) };
+  }
+
+  /** When the session of this cookie ends (ISO 8601); null when it is none, or over. */
+  endOf(cookie: string): string | null {
+    const [, ends = "", random = "", seal = ""] = SESSION_FORMAT.exec(cookie) ?? [];
+    if (ends === "" || !sameSecret(seal, this.#seal(`${ends}.${random}`))) return null;
+    return Number(ends) * 1000 > epochMs() ? isoOf(Number(ends) * 1000) : null;
+  }
+
+  #seal(text: string): string {
+    return createHmac("sha256", this.#key).update(text).digest("base64url");
+  }
+}
+
+const LOOPBACK_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+const HOST_FORMAT = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?$/iu;
+
+/**
+ * Names under which this server may be asked: a page of a stranger whose name was made to point here (DNS rebinding) sends its
+ * own name. Loopback names need the server's own port; a name that the owner allowed may come through a proxy, with any port
+ * unless he gave one.
+ */
+export function isTrustedHost(host: string, port: number, allowed: readonly string[]): boolean {
+  const [, name = "", given = ""] = HOST_FORMAT.exec(host.toLowerCase()) ?? [];
+  if (name === "") return false;
+  if (LOOPBACK_NAMES.includes(name) && Number(given === "" ? 80 : given) === port) return true;
+  return allowed.some((entry) => {
+    const wanted = entry.toLowerCase();
+    return wanted === name || (given !== "" && wanted === `${name}:${given}`);
+  });
+}
+
+/** An Origin that is this server itself, over a proxy's TLS too. `null` (a sandboxed page, a file) is nobody's. */
+export function isSameOrigin(origin: string, host: string): boolean {
+  const name = host.toLowerCase();
+  return origin === `http://${name}` || origin === `https://${name}`;
+}

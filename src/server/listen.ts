@@ -1,0 +1,57 @@
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import type { Hono } from "hono";
+
+/** Where the door listens, once it does. */
+export interface Listening {
+  readonly port: number;
+  /** Takes no new request; lets answers under way end, then closes what is left. */
+  close(): Promise<void>;
+}
+
+/** How long answers under way have to end after the server was told to, in milliseconds. */
+const LAST_ANSWERS_MS = 2_000;
+
+const LIMITS = {
+  /** A request's line and headers must be here within this time, its body too; a slow sender holds no connection for long. */
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  /** Bytes of a request's line and headers. */
+  maxHeaderSize: 16_384,
+};
+const MAX_CONNECTIONS = 512;
+
+/** Rejects with the system's error (`EADDRINUSE`, `EACCES`...) when it cannot listen there. */
+export async function listen(app: Hono, at: { readonly host: string; readonly port: number }): Promise<Listening> {
+  const server = createServer(LIMITS, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  server.maxConnections = MAX_CONNECTIONS;
+  await listening(server, at);
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : at.port,
+    close: () => closed(server),
+  };
+}
+
+function listening(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const last = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+    server.close(() => {
+      clearTimeout(last);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
