@@ -2,7 +2,7 @@ import type { Act } from "../run/act.ts";
 import type { CheckpointKind, SkippedPath, WorkspaceKind } from "../run/run.ts";
 import type { Bundles } from "./bundles.ts";
 import type { Drift, DriftInput, ForeignCommit, GitLock, Rebuilt, Stand, WholeInput, WorktreeState } from "./drift-shapes.ts";
-import type { Holdings, ReclaimQuestion } from "./holdings.ts";
+import type { Reclaiming } from "./holdings.ts";
 
 /**
  * Shapes of the checkpoint layer. Paths are repository-relative with `/`. A name that is not valid UTF-8 is written with
@@ -137,7 +137,7 @@ export interface OwnedPath {
 }
 
 /** Everything the rest of the product asks of git. The only code that runs git is behind it. */
-export interface Checkpoints extends Bundles<Repository> {
+export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository> {
   /** The working tree that holds `path`. `repository_problem` when it is no repository, bare, or unsafe (home folder, `/`). */
   discover(path: string): Promise<Repository>;
   /** `host/owner/name` of a remote's URL in any spelling, or null when the text is none. */
@@ -287,14 +287,4 @@ export interface Checkpoints extends Bundles<Repository> {
   restoreWhole(repo: Repository, input: WholeInput): Promise<Captured | null>;
   /** Commits everything that is not committed, without running hooks. The commit's id, or null when there is nothing to commit. */
   commitAll(repo: Repository, message: string): Promise<string | null>;
-  /** What of a run exists nowhere else; its worktree may be gone. */
-  holdings(repo: Repository, workspace: Repository | null, question: ReclaimQuestion): Promise<Holdings>;
-  /** Removes a clean worktree without any force, after saving it once more. The reason when it was left as it is. */
-  removeWorktree(
-    repo: Repository,
-    workspace: Repository,
-    input: { readonly run_id: string; readonly checkpoint_id: string },
-  ): Promise<string | null>;
-  /** Frees checkpoints that hold nothing but a commit; gives the ids of those that are gone. */
-  freeCheckpoints(repo: Repository, runId: string, ids: readonly string[]): Promise<readonly string[]>;
 }

@@ -6,18 +6,20 @@ import { commitAll } from "./commit-all.ts";
 import { patchPage } from "./diff-patch.ts";
 import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
+import { diskUse, standing } from "./disk-use.ts";
 import { driftSince } from "./drift.ts";
 import type { AskRemote } from "./drift-remote.ts";
 import { fetchThroughScratch } from "./fetch-scratch.ts";
 import { foreignCommits } from "./foreign-commits.ts";
 import { createGit, type Git, listRemote } from "./git.ts";
 import { commitOf, reviveBranch } from "./head.ts";
+import { holdingsOf } from "./holdings-of.ts";
 import { withoutIgnored } from "./ignored.ts";
 import type { Limits } from "./limits.ts";
 import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
-import { freeCheckpoints, holdingsOf, removeWorktree } from "./reclaim.ts";
+import { freeCheckpoints, mendRemoval, removeWorktree } from "./reclaim.ts";
 import { packRefs } from "./refs.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
@@ -104,8 +106,11 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     holdings: (repo, workspace, question) =>
       within(repo, async (bound) => holdingsOf(bound, workspace === null ? null : await open(workspace), question)),
     removeWorktree: (repo, workspace, input) =>
-      within(repo, async (bound) => removeWorktree(bound, await open(workspace), input)),
-    freeCheckpoints: (repo, runId, ids) => within(repo, (bound) => freeCheckpoints(bound, runId, ids)),
+      within(repo, async (bound) => removeWorktree(bound, workspace === null ? null : await open(workspace), input)),
+    mendRemoval: (repo, worktree) => within(repo, (bound) => mendRemoval(bound, worktree, opened)),
+    freeCheckpoints: (repo, input) => within(repo, (bound) => freeCheckpoints(bound, input)),
+    diskUse: (repo, input) => within(repo, (bound) => diskUse(bound, input)),
+    standing: (repo, worktree) => within(repo, (bound) => standing(bound, worktree)),
     commitAll: (repo, message) => within(repo, (bound) => commitAll(bound, message)),
   };
 }

@@ -50,7 +50,7 @@ export async function rebuildWorktree(
   if (state === "present") throw problem(`${input.path} is a working tree already.`);
   if (state === "occupied") throw problem(occupiedText(input.path));
   if (state === "unfinished") return { how: "made", told: [] };
-  if (state === "unregistered" && (await linkAgain(git, input.path))) return { how: "linked", told: [] };
+  if (state === "unregistered" && (await relinkWorktree(git, input.path))) return { how: "linked", told: [] };
   const locked = await forgetEntry(git, input.path);
   const target = await targetOf(git, input);
   if (state === "missing") await add(git, ["--no-checkout", ...target.options, "--", input.path, target.commitish]);
@@ -151,7 +151,7 @@ async function lockAgain(path: string, reason: string): Promise<void> {
 }
 
 /** After the repository was moved, a worktree's entry is whole and only its folder's `.git` names the old place. */
-async function linkAgain(git: RepoGit, path: string): Promise<boolean> {
+export async function relinkWorktree(git: RepoGit, path: string): Promise<boolean> {
   const entry = await entryFor(git.repo.common_dir, path);
   if (entry === null || !(await exists(join(entry, "HEAD"))) || !(await exists(join(entry, "index")))) return false;
   const dotGit = join(path, ".git");

@@ -2,6 +2,7 @@ import { messageOf, systemCode } from "../run/errors.ts";
 import { type AgentsOptions, namedAgents } from "./agents.ts";
 import type { Agents, EngineStart, Engines } from "./engine.ts";
 import type { Environment } from "./environment.ts";
+import { freeSession, sessionSize } from "./free-session.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 import { runCommand } from "./run-command.ts";
@@ -44,6 +45,8 @@ export function createEngines(options: EnginesOptions): Engines {
     packSession: packerOf(options.env),
     unpackSession: (input) => unpackSession(options.env, input),
     hasSession: (input) => hasSession(options.env, input),
+    sessionSize: (input) => sessionSize(options.env, input),
+    freeSession: (input) => freeSession(options.env, input),
   };
 }
 

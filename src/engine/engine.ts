@@ -155,6 +155,13 @@ export interface PackedSession {
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly parts: readonly string[] }[];
 }
 
+export interface FreedSession {
+  /** Bytes that were freed. */
+  readonly freed: number;
+  /** Why the session's files stay; null when none is left. */
+  readonly kept: string | null;
+}
+
 /** What the loop needs of this folder. */
 export interface Engines {
   /** Starts the process, opens or loads the session, sets model and mode. Never throws for a fault of the engine. */
@@ -200,4 +207,11 @@ export interface Engines {
   ): Promise<void>;
   /** Whether the engine's own files of the session are here; null when that cannot be told without starting it. */
   hasSession(input: SessionOf): Promise<boolean | null>;
+  /** Bytes of the engine's own files of the session that are here; null when it is not known where they are. */
+  sessionSize(input: SessionOf): Promise<number | null>;
+  /**
+   * Removes the engine's own files of this one session, unless one of them changed after `untouched_since` (an instant): a person
+   * who went on with the conversation keeps all of it.
+   */
+  freeSession(input: SessionOf & { readonly untouched_since: string }): Promise<FreedSession>;
 }

@@ -108,7 +108,7 @@ export async function hasSession(base: Environment, input: SessionOf): Promise<b
   return files.length > 0;
 }
 
-function placeOf(base: Environment, { agent, session_id, cwd }: SessionOf): SessionPlace {
+export function placeOf(base: Environment, { agent, session_id, cwd }: SessionOf): SessionPlace {
   const profile = profileOf(agent.profile);
   const additions = profile.environment({ permissions: "all", base: { ...base, ...agent.env } });
   const env = userEnvironment(base, { ...agent.env, ...additions });

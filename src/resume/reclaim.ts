@@ -1,22 +1,17 @@
-import type { Checkpoints, Repository } from "../checkpoint/checkpoint.ts";
-import type { Holdings } from "../checkpoint/holdings.ts";
+import { now } from "../run/clock.ts";
 import { newCheckpointId } from "../run/id.ts";
-import { isOfHost, type RunRecord } from "../run/run.ts";
-import type { Store } from "../store/store.ts";
-import { driftSinceStop, ownCommits } from "./drift-since.ts";
-import { loadOwned, sameContent } from "./ownership.ts";
-import { oneLine } from "./shown.ts";
+import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { ALL, type Free, judge, type ReasonDeps } from "./reclaim-reasons.ts";
+import { bytesText, freeable, type RunSize, type Sessions, sessionsOf, sizeOf } from "./run-size.ts";
 
 /**
- * Frees what a run holds on disk - its worktree, the copies for another host, checkpoints that are nothing but a commit - when
- * all of it exists elsewhere. Otherwise nothing is freed, and each thing that exists nowhere else is named.
+ * Frees what a run holds on disk - its worktree, the agent's own files of it, the copies for another host, checkpoints whose
+ * content is elsewhere - when all of it exists elsewhere. Otherwise nothing is freed, and each thing that exists nowhere else is
+ * named. Each step can be the last one of a process that dies: the run is not marked before all of them, and a second try goes on.
  */
 
-interface Deps {
-  readonly store: Store;
-  readonly checkpoints: Checkpoints;
-  readonly engines: { processesIn(folder: string): Promise<readonly number[] | null> };
-  readonly host: string;
+interface Deps extends ReasonDeps {
+  readonly sessions: Sessions;
 }
 
 export interface Reclaimed {
@@ -25,134 +20,95 @@ export interface Reclaimed {
   readonly kept: readonly string[];
   /** The workspace is gone, or was never the run's to free. */
   readonly done: boolean;
-  /** Checkpoints that are no longer there. */
-  readonly checkpoints: readonly string[];
+  /** Records of checkpoints that are no longer there. */
+  readonly gone: readonly CheckpointRecord[];
+  readonly freed_bytes: number;
+  readonly kept_bytes: number;
 }
-
-const ALL = 100_000;
-const NAMED = 5;
 
 export async function reclaimRun(deps: Deps, run: RunRecord, lease: { readonly fence: number }): Promise<Reclaimed> {
-  const kept = (...reasons: readonly string[]): Reclaimed => ({ freed: [], kept: reasons, done: false, checkpoints: [] });
-  if (!isOfHost(run, deps.host))
-    return kept(`everything: the run's files are on host ${run.settings.host ?? "another"}; call it there`);
-  const repo = await discoverOrNull(deps, run.repo_path);
-  if (repo === null || repo.common_dir !== run.repo_common_dir)
-    return kept(`everything: the repository ${run.repo_path} is not there, so nobody can tell what exists elsewhere`);
-  const state =
-    run.workspace_kind === "in_place" ? "present" : await deps.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);
-  if (state !== "present" && state !== "missing")
-    return kept(
-      `${run.workspace_path}: git does not know it as this run's worktree, so nobody can tell what in it exists elsewhere`,
-    );
-  const workspace = state === "present" ? await discoverOrNull(deps, run.workspace_path) : null;
-  if (state === "present" && workspace === null) return kept(`${run.workspace_path}: it could not be opened`);
-  const reasons = await reasonsToKeep(deps, run, repo, workspace);
-  if (reasons.length > 0) return kept(...reasons);
-  const id = newCheckpointId();
-  const freed: string[] = [];
-  const stays: string[] = [];
-  if (run.workspace_kind === "in_place") {
-    stays.push(`${run.workspace_path}: it is the repository's own working tree`);
-  } else if (workspace !== null) {
-    const why = await deps.checkpoints.removeWorktree(repo, workspace, { run_id: run.run_id, checkpoint_id: id });
-    if (why !== null) return kept(`worktree ${run.workspace_path}: ${why}`);
-    freed.push(`worktree ${run.workspace_path}`);
-  }
-  await dropCopies(deps, run, lease);
-  freed.push("the copies of its conversation and its tree");
-  // The start and the stop are what the run's record points to: they stay readable.
-  const known = (await deps.store.checkpoints(run.run_id, ALL)).filter((checkpoint) => checkpoint.state === "present");
-  const between = known.filter((checkpoint) => checkpoint.kind === "iteration").map((checkpoint) => checkpoint.id);
-  const gone = await deps.checkpoints.freeCheckpoints(repo, run.run_id, [id, ...between]);
-  const left = known.filter((checkpoint) => !gone.includes(checkpoint.id)).length;
-  if (left < known.length) freed.push(`${known.length - left} checkpoints that were nothing but a commit`);
-  if (left > 0) stays.push(`${left} checkpoints: the start, the stop, and states between commits that exist nowhere else`);
-  if (run.branch !== null) stays.push(`branch ${run.branch.replace(/^refs\/heads\//u, "")}: branches are not deleted`);
-  return { freed, kept: stays, done: true, checkpoints: gone };
-}
-
-async function discoverOrNull(deps: Deps, path: string): Promise<Repository | null> {
-  return deps.checkpoints.discover(path).catch(() => null);
-}
-
-async function reasonsToKeep(deps: Deps, run: RunRecord, repo: Repository, workspace: Repository | null): Promise<string[]> {
-  const acts = await deps.store.acts(run.run_id, ALL);
-  const records = await deps.store.checkpoints(run.run_id, ALL);
-  const drift = run.stop === null ? null : await driftSinceStop(deps, run, run.stop, false).catch(() => null);
-  const stopHead = records.find((record) => record.id === run.stop?.uncommitted?.checkpoint)?.head ?? null;
-  const made = acts.flatMap((act) => (act.kind === "branch" && act.ref !== null ? [act.ref.replace(/^refs\/heads\//u, "")] : []));
-  const ownBranch = run.workspace_kind === "worktree" && run.branch !== null ? [run.branch] : [];
-  const first = records.findLast((record) => record.head !== null)?.head ?? null;
-  const held = await deps.checkpoints.holdings(repo, workspace, {
-    run_id: run.run_id,
-    base: run.base_commit ?? first,
-    branches: [...new Set([...ownBranch, ...made])],
-    commits: [...(await ownCommits(deps, run)), ...records.flatMap((record) => (record.head === null ? [] : [record.head]))],
-    merged: drift?.branch.merged != null && stopHead !== null ? [stopHead] : [],
+  const before = await sizeOf(deps, run);
+  const kept = (reasons: readonly string[]): Reclaimed => ({
+    freed: [],
+    kept: reasons,
+    done: false,
+    gone: [],
+    freed_bytes: 0,
+    kept_bytes: freeable(before),
   });
+  await finishRemoval(deps, run);
+  const judged = await judge(deps, run);
+  if (judged.kept !== null) return kept(judged.kept);
+  const why = await removeWorktree(deps, run, judged.free, lease);
+  if (why !== null) return kept([`worktree ${run.workspace_path}: ${why}`]);
+  const sessions = await freeSessions(deps, run);
+  await dropCopies(deps, run, lease);
+  const checkpoints = await freeCheckpoints(deps, run, judged.free);
+  const after = await sizeOf(deps, run);
+  return { ...told(run, before, after, [sessions, checkpoints]), done: true, gone: checkpoints.gone };
+}
+
+interface Part {
+  readonly freed: readonly string[];
+  readonly kept: readonly string[];
+}
+
+function told(run: RunRecord, before: RunSize, after: RunSize, parts: readonly Part[]): Omit<Reclaimed, "done" | "gone"> {
   const inPlace = run.workspace_kind === "in_place";
-  return [
-    ...(workspace === null ? lostTree(run) : []),
-    ...(inPlace ? await ownEdits(deps, run, repo) : treeReasons(run, held)),
-    ...commitReasons(held),
-    ...(held.stashes.length === 0 ? [] : [`stashes: ${some(held.stashes)}`]),
-    ...(workspace === null || inPlace ? [] : await processReasons(deps, run)),
-  ];
+  const worktree = before.worktree === null || before.worktree === 0 ? "" : ` (${bytesText(before.worktree)})`;
+  return {
+    freed: [
+      ...(inPlace ? [] : [`worktree ${run.workspace_path}${worktree}`]),
+      ...parts.flatMap((part) => part.freed),
+      `the copies of its conversation and its tree${before.copies === 0 ? "" : ` (${bytesText(before.copies)})`}`,
+    ],
+    kept: [
+      ...(inPlace ? [`${run.workspace_path}: it is the repository's own working tree`] : []),
+      ...parts.flatMap((part) => part.kept),
+      ...(run.branch === null ? [] : [`branch ${run.branch.replace(/^refs\/heads\//u, "")}: branches are not deleted`]),
+    ],
+    freed_bytes: Math.max(0, freeable(before) - freeable(after)),
+    kept_bytes: freeable(after),
+  };
 }
 
-/** Of a worktree whose folder is gone the stop checkpoint may be all there is. */
-function lostTree(run: RunRecord): string[] {
-  const left = run.stop?.uncommitted;
-  if (left == null)
-    return run.started_at === null
-      ? []
-      : ["checkpoints: the worktree is gone, and its last state is not known to exist elsewhere"];
-  return left.total_files === 0
-    ? []
-    : [
-        `checkpoint ${left.checkpoint ?? ""}: the worktree is gone, and ${left.total_files} uncommitted files are only in there (${some(left.files.map((file) => file.path))})`,
-      ];
+/** A removal that a power cut broke off has left a folder without some of its files: it is made whole, and begun anew. */
+async function finishRemoval(deps: Deps, run: RunRecord): Promise<void> {
+  if (run.workspace_kind === "in_place") return;
+  const [last] = await deps.store.events(run.run_id, { types: ["reclaim_begun", "reclaim_kept", "run_claimed"], limit: 1 });
+  if (last?.type !== "reclaim_begun") return;
+  const repo = await deps.checkpoints.discover(run.repo_path).catch(() => null);
+  if (repo !== null && repo.common_dir === run.repo_common_dir) await deps.checkpoints.mendRemoval(repo, run.workspace_path);
 }
 
-function treeReasons(run: RunRecord, held: Holdings): string[] {
-  const tree = `worktree ${run.workspace_path}`;
-  return [
-    ...(held.uncommitted.length === 0 ? [] : [`${tree}: not committed: ${some(held.uncommitted)}`]),
-    ...(held.ignored.length === 0 ? [] : [`${tree}: ignored files that exist nowhere else: ${some(held.ignored)}`]),
-    ...(held.nested.length === 0 ? [] : [`${tree}: submodules are not looked into: ${some(held.nested)}`]),
-    ...(held.operation === null ? [] : [`${tree}: a ${held.operation} is under way`]),
-    ...(held.locked ? [`${tree}: another git process holds its index.lock`] : []),
-  ];
+/** The reason when it was left as it is. */
+async function removeWorktree(deps: Deps, run: RunRecord, free: Free, lease: { readonly fence: number }): Promise<string | null> {
+  if (run.workspace_kind === "in_place") return null;
+  const { run_id, workspace_path: worktree } = run;
+  const events = [{ type: "reclaim_begun", at: now(), data: { worktree } }] as const;
+  await deps.store.apply({ run_id, at: now(), fence: lease.fence, bump_revision: false, events });
+  const why = await deps.checkpoints.removeWorktree(free.repo, free.worktree, {
+    run_id,
+    checkpoint_id: newCheckpointId(),
+    worktree,
+  });
+  // Without it the next try would take files that a person deletes from now on for those of a removal that was broken off.
+  if (why !== null) {
+    const kept = [{ type: "reclaim_kept", at: now(), data: { why } }] as const;
+    await deps.store.apply({ run_id, at: now(), fence: lease.fence, bump_revision: false, events: kept });
+  }
+  return why;
 }
 
-/** In place: edits that are still as the run left them and in no commit. Those of others are not the run's to keep or free. */
-async function ownEdits(deps: Deps, run: RunRecord, repo: Repository): Promise<string[]> {
-  const owned = [...(await loadOwned(deps.store, run.run_id)).files];
-  const tree = run.stop?.uncommitted?.checkpoint ?? null;
-  const stop = tree === null ? null : await deps.store.checkpoint(run.run_id, tree);
-  if (owned.length === 0 || stop?.tree == null) return [];
-  const paths = owned.map(([path]) => path);
-  const committed = repo.head === null ? [] : await deps.checkpoints.contentAt(repo, repo.head, paths);
-  const open = owned.filter(([, entry], n) => !sameContent(entry.last, committed[n] ?? null)).map(([path]) => path);
-  return open.length === 0 ? [] : [`${run.workspace_path}: edits of the run that are not committed: ${some(open)}`];
-}
-
-function commitReasons(held: Holdings): string[] {
-  if (held.commits.length === 0) return [];
-  const named = held.commits.map((commit) => `${commit.sha.slice(0, 10)} "${oneLine(commit.subject, 60)}"`);
-  return [`commits that are neither pushed nor merged nor on another branch: ${some(named)}`];
-}
-
-async function processReasons(deps: Deps, run: RunRecord): Promise<string[]> {
-  const pids = await deps.engines.processesIn(run.workspace_path);
-  if (pids === null) return [`worktree ${run.workspace_path}: it is not known whether a process works in it`];
-  return pids.length === 0 ? [] : [`worktree ${run.workspace_path}: processes work in it: ${some(pids.map(String))}`];
-}
-
-function some(names: readonly string[]): string {
-  const shown = names.slice(0, NAMED).map((name) => oneLine(name, 100));
-  return `${shown.join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;
+async function freeSessions(deps: Deps, run: RunRecord): Promise<Part> {
+  const freed: string[] = [];
+  const kept: string[] = [];
+  for (const session of await sessionsOf(deps.store, run)) {
+    const result = await deps.sessions.free(run, session);
+    if (result.kept !== null) kept.push(`the agent's own files of session ${session}: ${result.kept}`);
+    else if (result.freed > 0) freed.push(`the agent's own files of session ${session} (${bytesText(result.freed)})`);
+  }
+  return { freed, kept };
 }
 
 /** The record and the transcript stay; only what would carry the run on goes. */
@@ -164,4 +120,26 @@ async function dropCopies(deps: Deps, run: RunRecord, lease: { readonly fence: n
     const head = { about: "", host, iteration, at, bytes: 0 };
     await deps.store.copies.set({ run_id: run.run_id, name, fence: lease.fence, head, contents: "", parts: [] });
   }
+}
+
+/** The starts and the stop are what the run's record points to: they stay readable. */
+async function freeCheckpoints(
+  deps: Deps,
+  run: RunRecord,
+  free: Free,
+): Promise<Part & { readonly gone: readonly CheckpointRecord[] }> {
+  const known = (await deps.store.checkpoints(run.run_id, ALL)).filter((record) => record.state === "present");
+  const stop = run.stop?.uncommitted?.checkpoint;
+  const keep = known.filter((record) => record.kind === "entry" || record.id === stop).map((record) => record.id);
+  const left = new Set(await deps.checkpoints.freeCheckpoints(free.repo, { run_id: run.run_id, keep, commits: free.commits }));
+  const gone = known.filter((record) => !left.has(record.id));
+  const more = left.size - keep.filter((id) => left.has(id)).length;
+  return {
+    gone,
+    freed: gone.length === 0 ? [] : [`${gone.length} checkpoints whose files are all in a branch, a tag or at the remote`],
+    kept: [
+      ...(left.size > more ? [`${left.size - more} checkpoints: where the run and its steps began, and its stop`] : []),
+      ...(more > 0 ? [`${more} checkpoints: states between commits that exist nowhere else`] : []),
+    ],
+  };
 }

@@ -31,6 +31,8 @@ export const RUN_EVENT_TYPES = [
   "run_archived",
   "run_unarchived",
   "run_reclaimed",
+  "reclaim_begun",
+  "reclaim_kept",
   "driver_lost",
   "context_compacted",
 ] as const;

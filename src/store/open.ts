@@ -23,6 +23,7 @@ import {
 } from "./reads.ts";
 import { redactedWrite } from "./redact-writes.ts";
 import { findRequest, updateRequestAnswer } from "./requests.ts";
+import { beginPass, noteTry, readHeld, readLastPass, readRunBytes, readTry } from "./retention.ts";
 import { createSeal } from "./seal.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Copies, Store } from "./store.ts";
@@ -114,6 +115,15 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
       await call(setRunArtifacts(backend, runId, name, meta, ids));
     },
     runArtifacts: (runId, name) => call(readRunArtifacts(backend, runId, name)),
+
+    runBytes: (runId) => call(readRunBytes(backend, runId)),
+    retention: {
+      held: (query) => call(readHeld(backend, query, onError)),
+      lastTry: (runId) => call(readTry(backend, runId)),
+      noteTry: (runId, tried) => call(noteTry(backend, runId, redactedWrite(tried))),
+      lastPass: (host) => call(readLastPass(backend, host)),
+      beginPass: (host, everyMs) => call(beginPass(backend, host, everyMs)),
+    },
 
     registerWorker: (worker) => call(registerWorker(backend, worker)),
     beatWorker: (workerId) => call(beatWorker(backend, workerId)),

@@ -11,6 +11,7 @@ import type {
   StepRecord,
   VerifyRecord,
 } from "../run/run.ts";
+import type { RetentionTry } from "./retention-notes.ts";
 import type { LeaseRecord, RequestRecord, WorkerRecord } from "./store.ts";
 
 /** The tables as Kysely sees them. JSON columns are text in both databases, so that what is read is byte for byte what was written. */
@@ -89,6 +90,8 @@ export type RunCountsTable = {
 /** Where a run stood in the order of changes before it moved: lets a list's later pages show the order of its first page. */
 export type RunMovesTable = { position: number; run_id: string; from_position: number; at: string };
 
+export type RetentionTriesTable = OfRun<Row<RetentionTry, "kept">>;
+
 export interface Tables {
   loopkeeper_migrations: { number: number; name: string; applied_at: string };
   meta: { key: string; value: string };
@@ -113,6 +116,8 @@ export interface Tables {
   requests: Row<RequestRecord>;
   leases: Row<LeaseRecord, "identity">;
   workers: Row<WorkerRecord, "identity">;
+  retention_tries: RetentionTriesTable;
+  retention_passes: { host: string; at: string };
   tree_holds: { tree_path: string; run_id: string };
 }
 

@@ -12,6 +12,7 @@ import type {
   VerifyRecord,
 } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
+import type { RetentionNotes } from "./retention-notes.ts";
 
 /** The process that drives runs, identified so that a reused pid is never taken for it. */
 export interface ProcessIdentity {
@@ -282,6 +283,10 @@ export interface Store {
   /** Names the artifacts that make up a run's thing (e.g. `session`), replacing the earlier list. */
   setRunArtifacts(runId: string, name: string, meta: string, ids: readonly string[]): Promise<void>;
   runArtifacts(runId: string, name: string): Promise<{ readonly meta: string; readonly ids: readonly string[] } | null>;
+
+  /** Bytes that a run takes in the store: its transcript, and the copies for another host (parts that runs share count for each). */
+  runBytes(runId: string): Promise<{ readonly record: number; readonly copies: number }>;
+  readonly retention: RetentionNotes;
 
   registerWorker(worker: Omit<WorkerRecord, "beat_at">): Promise<void>;
   /** False when somebody signed it off: it was seen dead, or silent for so long that another one was started. */

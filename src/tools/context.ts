@@ -30,7 +30,10 @@ export interface ToolContext {
   readonly store: Store;
   readonly checkpoints: Checkpoints;
   readonly agents: Agents;
-  readonly engines: Pick<Engines, "processIdentity" | "isAlive" | "killMarked" | "hasSession" | "processesIn">;
+  readonly engines: Pick<
+    Engines,
+    "processIdentity" | "isAlive" | "killMarked" | "hasSession" | "processesIn" | "sessionSize" | "freeSession"
+  >;
   readonly settings: ToolSettings;
   /** This host, as drivers name it. */
   readonly host: string;

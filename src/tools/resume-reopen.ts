@@ -1,4 +1,5 @@
 import type { GateFacts } from "../resume/gate.ts";
+import { holding } from "../resume/hold-run.ts";
 import { permissionAnswerText } from "../resume/permission-answer.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
@@ -8,7 +9,6 @@ import { newToken } from "../run/id.ts";
 import type { InstructionRecord, RunRecord, RunSettings } from "../run/run.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { refuseIf } from "./guards.ts";
-import { holding } from "./hold-run.ts";
 import { cutText, findRun } from "./present.ts";
 import type { ResumeArgs } from "./resume-arguments.ts";
 import type { Prepared } from "./resume-prepare.ts";

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { type Reclaimed, reclaimRun } from "../resume/reclaim.ts";
+import { putAway } from "../resume/put-away.ts";
+import type { Reclaimed } from "../resume/reclaim.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
-import { now } from "../run/clock.ts";
+import { bytesText } from "../resume/run-size.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import type { NewRunEvent } from "../run/event.ts";
 import type { RunRecord } from "../run/run.ts";
-import type { Call } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
-import { holding } from "./hold-run.ts";
+import { sessionsHere } from "./host-view.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
@@ -18,8 +17,10 @@ const output = z.object({
   /** What was asked to be freed and was not, and why. */
   kept: z.array(z.string()),
   freed: z.array(z.string()),
+  /** Bytes on this disk, when freeing was asked for. */
+  freed_bytes: z.number().int().optional(),
+  kept_bytes: z.number().int().optional(),
 });
-type Answer = z.output<typeof output>;
 
 export const runArchive = defineTool({
   name: "run_archive",
@@ -50,12 +51,15 @@ export const runArchive = defineTool({
         "bad_input",
         "reclaim goes with archiving: what is to be freed cannot be brought back. Leave one of the two out.",
       );
-    if (!reclaim) return store(call, run, { archived, lease: null, reclaimed: null });
-    return holding(call.ctx, run, async (lease) => {
-      const already = run.reclaimed_at !== null;
-      const reclaimed = already ? null : await reclaimRun(call.ctx, run, lease);
-      return store(call, run, { archived, lease, reclaimed });
+    const { ctx, request } = call;
+    const done = await putAway({ ...ctx, sessions: sessionsHere(ctx) }, run, {
+      archived,
+      reclaim,
+      by: "owner",
+      why: null,
+      ...(request === null ? {} : { request: (own) => request.record(run.run_id, own) }),
     });
+    return { ...(await common(ctx, done.run, { summary: summaryOf(done.run, archived, done.reclaimed) })), ...done.answer };
   },
   render: (answer) =>
     renderAnswer(answer, [
@@ -64,50 +68,12 @@ export const runArchive = defineTool({
     ]),
 });
 
-interface Done {
-  readonly archived: boolean;
-  readonly lease: { readonly fence: number } | null;
-  readonly reclaimed: Reclaimed | null;
-}
-
-async function store({ ctx, request }: Call, run: RunRecord, { archived, lease, reclaimed }: Done): Promise<Answer> {
-  const at = now();
-  const own = { kept: [...(reclaimed?.kept ?? [])], freed: [...(reclaimed?.freed ?? [])] };
-  const gone = new Set(reclaimed?.checkpoints ?? []);
-  const records = gone.size === 0 ? [] : await ctx.store.checkpoints(run.run_id, 100_000);
-  const changed = await ctx.store.apply({
-    run_id: run.run_id,
-    at,
-    ...(lease === null ? {} : { fence: lease.fence, tree_hold: null }),
-    expected_revision: run.revision,
-    bump_revision: true,
-    run: {
-      archived_at: archived ? (run.archived_at ?? at) : null,
-      // A run that was put away does not wake up by itself.
-      ...(archived ? { waiting_until: null } : {}),
-      ...(reclaimed?.done ? { reclaimed_at: at } : {}),
-    },
-    checkpoints: records.filter((record) => gone.has(record.id)).map((record) => ({ ...record, state: "lost" as const })),
-    events: eventsOf(run, at, archived, reclaimed),
-    ...(request === null ? {} : { request: request.record(run.run_id, own) }),
-  });
-  return { ...(await common(ctx, changed, { summary: summaryOf(changed, archived, reclaimed) })), ...own };
-}
-
-function eventsOf(run: RunRecord, at: string, archived: boolean, reclaimed: Reclaimed | null): NewRunEvent[] {
-  const events: NewRunEvent[] = [];
-  if (archived && run.archived_at === null) events.push({ type: "run_archived", at, data: {} });
-  if (!archived && run.archived_at !== null) events.push({ type: "run_unarchived", at, data: {} });
-  if (reclaimed?.done) events.push({ type: "run_reclaimed", at, data: { freed: reclaimed.freed, kept: reclaimed.kept } });
-  return events;
-}
-
 function summaryOf(run: RunRecord, archived: boolean, reclaimed: Reclaimed | null): string {
   if (!archived)
     return `Run ${run.run_id} was brought back.${run.reclaimed_at === null ? "" : ` Its workspace was freed at ${run.reclaimed_at}, so it can be read but not resumed.`}`;
   if (reclaimed === null)
     return `Run ${run.run_id} is archived.${run.reclaimed_at === null ? "" : ` Its workspace was freed at ${run.reclaimed_at}.`}`;
   return reclaimed.done
-    ? `Run ${run.run_id} is archived and its workspace was freed.`
-    : `Run ${run.run_id} is archived. Nothing was freed: ${reclaimed.kept.length} things exist nowhere else, see kept.`;
+    ? `Run ${run.run_id} is archived and its workspace was freed (${bytesText(reclaimed.freed_bytes)}${reclaimed.kept_bytes === 0 ? "" : `; ${bytesText(reclaimed.kept_bytes)} stay`}).`
+    : `Run ${run.run_id} is archived. Nothing was freed (${bytesText(reclaimed.kept_bytes)} stay): ${reclaimed.kept.length} things exist nowhere else, see kept.`;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { redoConsequences } from "../resume/consequences.ts";
 import { redoNeeds } from "../resume/gate.ts";
+import { holding } from "../resume/hold-run.ts";
 import { type EntryPoint, entryPoint, redoChange } from "../resume/redo.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
@@ -26,7 +27,6 @@ import {
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
-import { holding } from "./hold-run.ts";
 import { common, findRun, gateFacts } from "./present.ts";
 import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resetConsequences } from "../resume/consequences.ts";
 import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
+import { holding } from "../resume/hold-run.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
 import { now } from "../run/clock.ts";
@@ -25,7 +26,6 @@ import {
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
-import { holding } from "./hold-run.ts";
 import { common, findRun } from "./present.ts";
 import { restartedRun } from "./restart-run.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";

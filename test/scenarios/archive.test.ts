@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -30,7 +30,7 @@ describe.concurrent("an archived run", async () => {
     return place.door.ended(run_id);
   }
 
-  const freed = z.object({ kept: z.array(z.string()), freed: z.array(z.string()) });
+  const freed = z.object({ kept: z.array(z.string()), freed: z.array(z.string()), freed_bytes: z.number().optional() });
   const archive = async (run: RunView, args: Readonly<Record<string, unknown>> = {}, at = door) =>
     freed.parse(await at.call("run_archive", { run_id: run.run_id, ...args }));
 
@@ -41,6 +41,12 @@ describe.concurrent("an archived run", async () => {
     expect(existsSync(run.workspace.path)).toBe(true);
     expect((await at.call("run_status", { run_id: run.run_id })).run).toMatchObject({ reclaimed_at: null });
   }
+
+  /** The scripted agent's own files of the run: its first line names the folder that the session works in. */
+  const sessionFiles = (run: RunView): string[] =>
+    readdirSync(join(box.dir, "scripted"))
+      .map((name) => join(box.dir, "scripted", name))
+      .filter((path) => readFileSync(path, "utf8").includes(run.workspace.path));
 
   test("leaves the list, is refused by word, comes back, and its calls take effect once", async ({ expect }) => {
     const run = await ended("mark", [[edit("a"), verdict("blocked")]]);
@@ -129,8 +135,14 @@ describe.concurrent("an archived run", async () => {
     await staysWhole(merged, /processes work in it/u);
     worker.kill("SIGKILL");
     await once(worker, "exit");
+    const others = await ended("of-another", [[verdict("blocked")]]);
+    const [own = ""] = sessionFiles(merged);
+    expect(existsSync(own)).toBe(true);
     const result = await archive(merged, { reclaim: true });
     expect(result.freed.join("\n")).toContain(merged.workspace.path);
+    expect(result.freed.join("\n")).toContain("the agent's own files of session");
+    expect([existsSync(own), sessionFiles(others).length]).toEqual([false, 1]);
+    expect(result.freed_bytes).toBeGreaterThan(4096);
     expect(existsSync(merged.workspace.path)).toBe(false);
     expect(box.git(repo, "worktree", "list").split("\n")).toHaveLength(1);
     expect(box.git(repo, "rev-parse", merged.repository.branch ?? "")).toBe(box.git(repo, "rev-parse", "main"));
@@ -145,9 +157,35 @@ describe.concurrent("an archived run", async () => {
     box.git(box.dir, "init", "-q", "--bare", remote);
     box.git(join(box.dir, "pushed"), "remote", "add", "origin", remote);
     box.git(join(box.dir, "pushed"), "push", "-q", "origin", pushed.repository.branch ?? "");
-    await archive(pushed, { reclaim: true });
-    expect(existsSync(pushed.workspace.path)).toBe(false);
+    // Somebody goes on with the conversation by hand: it is theirs now.
+    const [conversation = ""] = sessionFiles(pushed);
+    appendFileSync(conversation, "\n");
+    expect((await archive(pushed, { reclaim: true })).kept.join("\n")).toContain("somebody went on with the conversation");
+    expect([existsSync(pushed.workspace.path), existsSync(conversation)]).toEqual([false, true]);
     expect(await refusalOf(door.call("run_resume", { run_id: pushed.run_id }))).toMatch(/^not_allowed: reclaimed: /u);
+  });
+
+  test("keeps commits that only the reflog of its worktree or a ref of that worktree names, and frees build folders that say they are caches", async ({
+    expect,
+  }) => {
+    const run = await ended("reflog", [
+      [
+        { run: "printf 'out/\\nkeep/\\n' > .gitignore" },
+        { commit: "Ignore out" },
+        { run: "mkdir out && printf 'Signature: 8a477f597d28d172789f06886806bc55\\n' > out/CACHEDIR.TAG && echo x > out/o" },
+        verdict("done"),
+      ],
+    ]);
+    const { path } = run.workspace;
+    box.git(join(box.dir, "reflog"), "merge", "-q", run.repository.branch ?? "");
+    // A person tries something in the worktree after the stop and takes it back.
+    box.sh(path, "echo try > t && git add t && git commit -qm 'Tried by hand' && git reset -q --hard HEAD~1");
+    await staysWhole(run, /Tried by hand/u);
+    box.git(join(box.dir, "reflog"), "branch", "tried", box.git(path, "rev-parse", "HEAD@{1}"));
+    box.sh(path, "git update-ref refs/worktree/mine $(git commit-tree -m 'Of this worktree' HEAD^{tree} -p HEAD)");
+    await staysWhole(run, /Of this worktree/u);
+    box.git(path, "update-ref", "-d", "refs/worktree/mine");
+    expect((await archive(run, { reclaim: true })).freed.join("\n")).toContain(path);
   });
 
   test("keeps its worktree for ignored files and stashes that are nowhere else", async ({ expect }) => {

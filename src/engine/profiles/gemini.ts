@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { epochMs } from "../../run/clock.ts";
 import type { EngineProfile, SessionFile, SessionPlace } from "./profile.ts";
@@ -35,6 +35,16 @@ export const gemini: EngineProfile = {
     const files: SessionFile[] = [];
     for (const file of await recordings(place)) if (await holdsConversation(file.path)) files.push(file);
     return { files };
+  },
+  // Names hold only the beginning of the id; the first line holds all of it.
+  async isOf(path, sessionId) {
+    const file = await open(path, "r");
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, 0);
+      return buffer.toString("utf8", 0, bytesRead).split("\n")[0]?.includes(sessionId) ?? false;
+    } finally {
+      await file.close();
+    }
   },
   // A project's folder is named after its directory and holds a file that says whose it is.
   async sessionTarget(place, { names }) {

@@ -27,6 +27,10 @@ export const opencode: EngineProfile = {
   async importSession(place, file) {
     if ((await outputOf(subcommand(place, ["import", file]))) === null) throw new Error("opencode could not import the session");
   },
+  async deleteSession(place) {
+    const done = await outputOf(subcommand(place, ["session", "delete", place.session_id]));
+    if (done === null) throw new Error("opencode could not delete the session");
+  },
   planFrom: ({ rawInput, rawOutput }) => todos(rawInput) ?? todosOfOutput(rawOutput),
 };
 

@@ -64,4 +64,8 @@ export interface EngineProfile {
   sessionTarget?(place: SessionPlace, copy: { readonly cwd: string; readonly names: readonly string[] }): Promise<SessionTarget>;
   /** For an engine that keeps its sessions in a database of its own: takes in the one file of a copy. */
   importSession?(place: SessionPlace, file: string): Promise<void>;
+  /** Whether a file that looks like the session's by its name is the session's, where names are not enough. */
+  isOf?(path: string, sessionId: string): Promise<boolean>;
+  /** For an engine that keeps its sessions in a database of its own: takes this one out. Throws when it could not. */
+  deleteSession?(place: SessionPlace): Promise<void>;
 }

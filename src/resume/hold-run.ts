@@ -2,7 +2,7 @@ import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
 import type { RunRecord } from "../run/run.ts";
-import type { ToolContext } from "./context.ts";
+import type { ProcessIdentity, Store } from "../store/store.ts";
 
 /** As a driver renews its lease: an observer takes over what it saw unrenewed for 15 s. */
 const RENEW_MS = 2_000;
@@ -10,13 +10,25 @@ const RENEW_MS = 2_000;
 const WAIT_MS = 10_000;
 const POLL_MS = 100;
 
+/** What holding a run needs of this process. */
+export interface HoldContext {
+  readonly owner: string;
+  readonly store: Store;
+  readonly engines: {
+    processIdentity(): Promise<ProcessIdentity>;
+    isAlive(identity: ProcessIdentity): Promise<boolean | null>;
+  };
+  /** `signal` ends the waiting for another holder. */
+  readonly caller: { readonly signal: AbortSignal };
+}
+
 /**
  * Does `work` on a run that is not live while nobody else can start, resume or reset it, nor use its working tree. Every
  * write of the work must name the fence. When this process dies in between, a worker takes the lease from it, and the
  * run is as its last write left it.
  */
 export async function holding<T>(
-  ctx: ToolContext,
+  ctx: HoldContext,
   run: RunRecord,
   work: (lease: { readonly fence: number }) => Promise<T>,
 ): Promise<T> {
@@ -41,7 +53,7 @@ export async function holding<T>(
   }
 }
 
-async function takeLease(ctx: ToolContext, run: RunRecord): Promise<{ readonly fence: number }> {
+async function takeLease(ctx: HoldContext, run: RunRecord): Promise<{ readonly fence: number }> {
   const worker = `door-${newToken().slice(0, 8)}`;
   const identity = await ctx.engines.processIdentity();
   const since = monotonicMs();
@@ -55,7 +67,7 @@ async function takeLease(ctx: ToolContext, run: RunRecord): Promise<{ readonly f
 }
 
 /** A call that died while it held the run must not block the next one until a worker has noticed. */
-async function fromDeadHolder(ctx: ToolContext, runId: string, worker: string): Promise<{ readonly fence: number } | null> {
+async function fromDeadHolder(ctx: HoldContext, runId: string, worker: string): Promise<{ readonly fence: number } | null> {
   const lease = (await ctx.store.leases()).find((held) => held.run_id === runId);
   if (lease === undefined || (await ctx.engines.isAlive(lease.identity)) !== false) return null;
   return ctx.store.takeOver(lease, worker, await ctx.engines.processIdentity());
@@ -73,7 +85,7 @@ function busy(run: RunRecord, seen: RunRecord | null): LoopkeeperError {
   );
 }
 
-async function renew(ctx: ToolContext, runId: string, fence: number, over: AbortSignal): Promise<void> {
+async function renew(ctx: HoldContext, runId: string, fence: number, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await sleep(RENEW_MS, over);
     // A renewal that failed shows at the work's next write, which names the fence.
