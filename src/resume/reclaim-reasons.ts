@@ -143,7 +143,7 @@ async function processReasons(deps: ReasonDeps, run: RunRecord): Promise<string[
   return pids.length === 0 ? [] : [`worktree ${run.workspace_path}: processes work in it: ${some(pids.map(String))}`];
 }
 
-export function some(names: readonly string[]): string {
+function some(names: readonly string[]): string {
   const shown = names.slice(0, NAMED).map((name) => oneLine(name, 100));
   return `${shown.join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;
 }

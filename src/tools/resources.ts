@@ -1,8 +1,10 @@
+import { sizeLine, sizeOf } from "../resume/run-size.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
 import type { Tool } from "./define-tool.ts";
 import { comparison, cursorOf, type DiffQuery, patchPart } from "./diff.ts";
+import { sessionsHere } from "./host-view.ts";
 import { findRun } from "./present.ts";
 import { runExplainStop } from "./run-explain-stop.ts";
 import { runStatus } from "./run-status.ts";
@@ -30,12 +32,13 @@ export const RUN_RESOURCES: readonly RunResource[] = [
     name: "report",
     template: "report",
     title: "Report of a run",
-    description: "The explanation of a stopped or done run, or the status of a live one.",
+    description: "The explanation of a stopped or done run, or the status of a live one, and what the run takes of the disk.",
     mime_type: "text/plain",
     read: async (ctx, { run_id = "" }) => {
       const run = await findRun(ctx, run_id);
       const tool: Tool = run.state === "stopped" || run.state === "done" ? runExplainStop : runStatus;
-      return (await tool.run({ run_id: run.run_id }, { ctx, request: null })).text;
+      const { text } = await tool.run({ run_id: run.run_id }, { ctx, request: null });
+      return `${text}\nOn disk: ${sizeLine(await sizeOf({ ...ctx, sessions: sessionsHere(ctx) }, run))}.`;
     },
   },
   {

@@ -143,6 +143,9 @@ describe.concurrent("an archived run", async () => {
     expect(result.freed.join("\n")).toContain("the agent's own files of session");
     expect([existsSync(own), sessionFiles(others).length]).toEqual([false, 1]);
     expect(result.freed_bytes).toBeGreaterThan(4096);
+    expect(await door.read(`loopkeeper://runs/${others.run_id}/report`)).toMatch(
+      /On disk: worktree [\d.]+ KB, checkpoints [\d.]+ K?B, agent's files [\d.]+ K?B, copies [\d.]+ K?B, record [\d.]+ K?B\./u,
+    );
     expect(existsSync(merged.workspace.path)).toBe(false);
     expect(box.git(repo, "worktree", "list").split("\n")).toHaveLength(1);
     expect(box.git(repo, "rev-parse", merged.repository.branch ?? "")).toBe(box.git(repo, "rev-parse", "main"));
