@@ -1,6 +1,7 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { AgentSpec, Engine } from "../engine/engine.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
+import { otherSteps } from "../resume/other-steps.ts";
 import { loadOwned, type OwnedState } from "../resume/ownership.ts";
 import { repositoryState } from "../resume/repository-state.ts";
 import { now } from "../run/clock.ts";
@@ -20,7 +21,12 @@ export interface Attempt {
   readonly agent: AgentSpec;
   engine: Engine;
   /** Parts of the first prompt of this attempt, taken by the first iteration. */
-  opening: { readonly kind: "first" | "resumed"; readonly note: string | null; readonly repository_state: string | null } | null;
+  opening: {
+    readonly kind: "first" | "resumed";
+    readonly note: string | null;
+    readonly other_steps: string | null;
+    readonly repository_state: string | null;
+  } | null;
   owned: OwnedState;
   /** The working tree as it is known to be: an iteration's start is the last end. */
   last: { readonly id: string; readonly captured: Captured };
@@ -38,6 +44,9 @@ export interface Attempt {
   turn: TurnSeen;
   readonly sink: Sink;
 }
+
+/** A step's agent has a conversation of its own: what the one before it planned and reported was about another step. */
+const NOTHING_SAID = { plan: [], report: null, last_words: null } as const;
 
 /** Opens the step's attempt: checkpoint, engine, session, note. Throws StopRun when the engine cannot be started. */
 export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attempt> {
@@ -58,7 +67,10 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   const inDoubt = await settle(drive, doubt, engine);
   const owned = await loadOwned(drive.ctx.store, drive.run.run_id);
   const whyNot = record.why_handoff ?? why_not_native ?? drive.files_missing;
-  const opening = await openingParts(drive, record, engine, captured, owned, whyNot);
+  const opening = {
+    ...(await openingParts(drive, record, engine, captured, owned, whyNot)),
+    other_steps: await otherSteps(drive.ctx.store, drive, step),
+  };
   const context = engine.context === "native" ? "native" : waiting === null ? "new" : "handoff";
   const whyHandoff = context === "handoff" ? (whyNot ?? whyFresh(record)) : null;
   const updated: AttemptRecord = {
@@ -70,7 +82,7 @@ export async function openAttempt(drive: Drive, step: StepRecord): Promise<Attem
   };
   await drive.apply({
     bump_revision: false,
-    run: { alive_at: now() },
+    run: { alive_at: now(), ...(fresh && drive.steps.length > 1 ? NOTHING_SAID : {}) },
     attempts: [
       {
         step: step.step,
@@ -196,7 +208,7 @@ async function openingParts(
   captured: Captured,
   owned: OwnedState,
   whyNotNative: string | null,
-): Promise<NonNullable<Attempt["opening"]>> {
+): Promise<Omit<NonNullable<Attempt["opening"]>, "other_steps">> {
   const state = await repositoryState(drive.ctx, { run: drive.run, repo: drive.repo, captured, owned: owned.files });
   if (record.started_from === "start")
     return { kind: "first", note: record.attempt === 1 ? drive.run.resume_note : null, repository_state: state };

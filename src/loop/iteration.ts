@@ -1,10 +1,11 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
 import type { TurnEnd } from "../engine/engine.ts";
 import { lostSessionNote } from "../resume/note.ts";
+import { otherSteps } from "../resume/other-steps.ts";
 import { now } from "../run/clock.ts";
 import type { NewRunEvent } from "../run/event.ts";
 import { newCheckpointId } from "../run/id.ts";
-import type { InstructionRecord, IterationRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
+import type { InstructionRecord, IterationRecord, Report, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
 import type { Attempt } from "./attempt.ts";
 import { captureOrStop, recordOf } from "./capture.ts";
 import { type Decision, decide } from "./decide.ts";
@@ -120,7 +121,8 @@ function promptText(facts: PromptFacts, attempt: Attempt): string {
 async function afreshPrompt(drive: Drive, facts: PromptFacts, why: string): Promise<string> {
   const acts = await drive.ctx.store.acts(drive.run.run_id, 50);
   const note = lostSessionNote({ run: drive.run, steps: drive.steps, acts }, why);
-  const text = firstPrompt(facts, { note, repository_state: null });
+  const other_steps = await otherSteps(drive.ctx.store, drive, facts.step);
+  const text = firstPrompt(facts, { note, other_steps, repository_state: null });
   drive.journal.add({ who: "loop", kind: "prompt", text, iteration: facts.number, at: now() });
   return text;
 }
@@ -184,7 +186,7 @@ async function finish(
         input_tokens: end.usage.input_tokens,
         output_tokens: end.usage.output_tokens,
         cost_usd: end.usage.session_cost_usd,
-        summary: turn.report?.summary ?? null,
+        summary: turn.report === null ? null : (turn.report.summary ?? wordsOf(turn.report)),
       },
     ],
     acts,
@@ -244,6 +246,11 @@ async function recordCut(drive: Drive, attempt: Attempt, row: IterationRecord, m
       { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: cut.stop.reason } },
     ],
   });
+}
+
+/** What was reported as completed, for an engine that gave no summary. */
+function wordsOf(report: Report): string | null {
+  return report.completed.length === 0 ? null : report.completed.join("; ").slice(0, 500);
 }
 
 function compactionEvents(turn: TurnSeen, row: IterationRecord, at: string): NewRunEvent[] {

@@ -11,7 +11,7 @@ import { breakOffStop, Drive, loopStop, StopRun } from "./drive.ts";
 import { runIteration } from "./iteration.ts";
 import { lastResume } from "./resumed.ts";
 import { nextStep, unreachableAfter } from "./stages.ts";
-import { stopRun } from "./stop.ts";
+import { closeCutIteration, stopRun } from "./stop.ts";
 import { prepareWorkspace } from "./workspace.ts";
 
 /** Drives one claimed run until it is stopped or done. Never throws: whatever goes wrong becomes the run's stop. */
@@ -53,16 +53,24 @@ async function claim(drive: Drive): Promise<void> {
 /** Steps in topological order; a failed one makes those that need it unreachable, independent ones go on. */
 async function runSteps(drive: Drive): Promise<void> {
   let firstFailure: { step: StepRecord; stop: ReturnType<typeof loopStop> } | null = null;
+  let between = false;
   for (let step = nextStep(drive.steps); step !== null; step = nextStep(drive.steps)) {
-    const ended = await runStep(drive, step);
+    const ended = await runStep(drive, step, between);
+    between = true;
     if (ended.kind === "stopped") return;
     if (ended.kind === "failed") firstFailure ??= { step, stop: ended.stop };
   }
   const failed = drive.steps.find((step) => step.state === "failed");
   const stop =
-    firstFailure?.stop ??
-    (failed === undefined ? loopStop("done", "every step succeeded") : loopStop("failed", `step ${failed.step} had failed`));
+    firstFailure?.stop ?? (failed === undefined ? loopStop("done", "every step succeeded") : await earlierFailure(drive, failed));
   await finishRun(drive, stop);
+}
+
+/** A step failed before this drive, and the run was stopped before it could end for that. */
+async function earlierFailure(drive: Drive, step: StepRecord): Promise<ReturnType<typeof loopStop>> {
+  const rows = await drive.ctx.store.iterations(drive.run.run_id, 1_000);
+  const said = rows.find((row) => row.step === step.step)?.summary ?? null;
+  return loopStop("failed", `step ${step.step} had failed before${said === null ? "" : `: ${said}`}`);
 }
 
 async function finishRun(drive: Drive, stop: ReturnType<typeof loopStop>): Promise<void> {
@@ -87,11 +95,12 @@ type StepEnd =
   | { readonly kind: "failed"; readonly stop: ReturnType<typeof loopStop> }
   | { readonly kind: "stopped" };
 
-/** One step: open its attempt, iterate until a verdict or a stop. */
-async function runStep(drive: Drive, step: StepRecord): Promise<StepEnd> {
+/** One step: open its attempt, iterate until a verdict or a stop. `between`: another step ended just before. */
+async function runStep(drive: Drive, step: StepRecord, between: boolean): Promise<StepEnd> {
   let attempt: Attempt | null = null;
   try {
     breakOffIfAsked(drive);
+    if (between) await stopAfterIteration(drive);
     stopAtCeiling(drive, step, null);
     attempt = await openAttempt(drive, step);
     for (;;) {
@@ -106,6 +115,8 @@ async function runStep(drive: Drive, step: StepRecord): Promise<StepEnd> {
       await stopAfterIteration(drive);
     }
   } catch (error) {
+    const failed = await failedAlone(drive, error, step, attempt);
+    if (failed !== null) return failed;
     await settle(drive, error, step, attempt);
     return { kind: "stopped" };
   } finally {
@@ -139,6 +150,19 @@ async function endStep(
   return decision;
 }
 
+/**
+ * A turn that ended as failed (the model refused) fails its step; when others do not need it, the run goes on with them.
+ * What the cut-off turn changed is recorded first. Null when this is the end of the run.
+ */
+async function failedAlone(drive: Drive, error: unknown, step: StepRecord, attempt: Attempt | null): Promise<StepEnd | null> {
+  if (!(error instanceof StopRun) || error.stop.reason !== "failed" || attempt === null || drive.breakOff !== null) return null;
+  const without = drive.steps.map((other) => (other.step === step.step ? { ...other, state: "failed" as const } : other));
+  if (nextStep(without) === null) return null;
+  await attempt.engine.stop();
+  await closeCutIteration(drive, attempt);
+  return endStep(drive, step, attempt, { kind: "failed", stop: error.stop });
+}
+
 /** Turns whatever was thrown into the run's stop; after a lost lease nothing is written, the new driver does that. */
 async function settle(drive: Drive, error: unknown, step: StepRecord | null, attempt: Attempt | null): Promise<void> {
   const { ctx, run } = drive;
@@ -153,7 +177,7 @@ async function settle(drive: Drive, error: unknown, step: StepRecord | null, att
       return;
     }
     if (error instanceof StopRun) {
-      await stopRun(drive, { stop: error.stop, ceiling: error.ceiling, step, attempt });
+      await stopRun(drive, { stop: error.stop, ceiling: error.ceiling, step: underWay(drive, step, error.ceiling), attempt });
       return;
     }
     if (error instanceof LoopkeeperError && error.code === "store_unavailable") {
@@ -177,6 +201,12 @@ async function settle(drive: Drive, error: unknown, step: StepRecord | null, att
       error: messageOf(second),
     });
   }
+}
+
+/** The step that a stop is about: one that had not begun is none, unless its own ceiling is the cause. */
+function underWay(drive: Drive, step: StepRecord | null, ceiling: "run" | "step" | null): StepRecord | null {
+  const state = drive.steps.find((other) => other.step === step?.step)?.state;
+  return state === "running" || ceiling === "step" ? step : null;
 }
 
 function breakOffIfAsked(drive: Drive): void {

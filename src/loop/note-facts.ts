@@ -2,6 +2,7 @@ import type { ForeignCommit } from "../checkpoint/drift-shapes.ts";
 import { ownCommits } from "../resume/drift-since.ts";
 import type { NoteFacts } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";
+import { restoresOf } from "../resume/taken-back.ts";
 import { messageOf } from "../run/errors.ts";
 import type { AttemptRecord, StopRecord } from "../run/run.ts";
 import type { Drive } from "./drive.ts";
@@ -11,11 +12,12 @@ export async function noteFacts(drive: Drive, record: AttemptRecord): Promise<No
   const { store } = drive.ctx;
   const { stop } = drive.run;
   if (stop === null) return null;
-  const [acts, iterations, others, missing] = await Promise.all([
+  const [acts, iterations, others, missing, restores] = await Promise.all([
     store.acts(drive.run.run_id, 50),
     store.iterations(drive.run.run_id, 1),
     othersDuring(drive, stop),
     recordGaps(store, drive.run.run_id),
+    restoresOf(store, drive.run.run_id),
   ]);
   return {
     run: drive.run,
@@ -23,6 +25,7 @@ export async function noteFacts(drive: Drive, record: AttemptRecord): Promise<No
     steps: drive.steps,
     acts,
     others,
+    restores,
     gaps: missing.gaps,
     // At an entry the files are as the step began, but branch, remote and locks are as others left them.
     drift: drive.drift,

@@ -19,15 +19,16 @@ export interface PromptFacts {
 /** First prompt of an engine session: all that the engine must know. */
 export function firstPrompt(
   facts: PromptFacts,
-  parts: { readonly note: string | null; readonly repository_state: string | null },
+  parts: { readonly note: string | null; readonly other_steps: string | null; readonly repository_state: string | null },
 ): string {
   const { run, step, steps } = facts;
   return sections([
     parts.note,
     `OBJECTIVE\n${run.objective}`,
     steps.length > 1 || step.objective !== run.objective
-      ? `THIS STEP (${step.step}, ${step.position + 1} of ${steps.length})\n${step.objective}`
+      ? `THIS STEP (${step.step}, ${step.position + 1} of ${steps.length})\n${step.title === null ? "" : `${step.title}\n`}${step.objective}`
       : null,
+    parts.other_steps,
     instructionsPart(facts),
     parts.repository_state,
     step.verify.length > 0
@@ -61,7 +62,7 @@ function turnPart(facts: PromptFacts): string {
   return [
     `Iteration ${number} of ${run.max_iterations}. Nobody watches this conversation: decide by yourself and work on until the turn's work is done.`,
     "Before you end the turn call the tool report_progress (MCP server loopkeeper) with what is completed, what is midway and what you still intend;",
-    'verdict "done" only when the whole objective is reached, "blocked" when it cannot be reached, "needs_human" with your question when only a person can decide.',
+    `verdict "done" only when ${facts.steps.length > 1 ? "the whole objective of this step" : "the whole objective"} is reached, "blocked" when it cannot be reached, "needs_human" with your question when only a person can decide.`,
   ].join("\n");
 }
 

@@ -10,7 +10,7 @@ import type { CheckpointRecord, IterationRecord, StepRecord, StopRecord, Uncommi
 import { transition } from "../run/transition.ts";
 import type { Attempt } from "./attempt.ts";
 import { backgroundCommands } from "./background.ts";
-import { captureFault, recordOf } from "./capture.ts";
+import { captureFault, captureOrStop, recordOf } from "./capture.ts";
 import type { Drive } from "./drive.ts";
 import { absorbChanges, type TreeEnd } from "./effects.ts";
 import { autoResumeAt } from "./scheduled.ts";
@@ -133,6 +133,26 @@ async function saveTree(drive: Drive, input: StopInput): Promise<SavedTree> {
   }
 }
 
+/** The end of a cut-off iteration after which the run goes on with another step: its checkpoint, and what it changed. */
+export async function closeCutIteration(drive: Drive, attempt: Attempt): Promise<void> {
+  const [row] = await drive.ctx.store.iterations(drive.run.run_id, 1);
+  if (row === undefined || row.finished || row.checkpoint_end !== null) return;
+  const captured = await captureOrStop(drive, newCheckpointId(), "iteration");
+  await absorbChanges(drive, {
+    owned: attempt.owned,
+    from: attempt.last.captured,
+    to: captured,
+    calls: callsSeen(attempt.turn),
+    commits: attempt.cut_commits,
+  });
+  const about = { kind: "iteration", step: row.step, attempt: row.attempt } as const;
+  await drive.apply({
+    bump_revision: false,
+    iterations: [{ ...row, checkpoint_end: captured.id, ended_at: row.ended_at ?? now() }],
+    checkpoints: [recordOf(drive, captured, about)],
+  });
+}
+
 /** The working tree is not here: what is known of it is the last checkpoint, made by whoever drove the run. */
 async function notLookedAt(drive: Drive, open: IterationRecord | null): Promise<SavedTree> {
   const { run } = drive;
@@ -202,6 +222,15 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promis
   const reason = saved.storage === null ? input.stop.reason : "storage";
   const next = transition(drive.run.state, drive.run.stop_reason, { type: "stop", reason });
   if (next === null) return;
+  const stepState = reason === "failed" ? "failed" : "stopped";
+  const running = drive.steps.filter((step) => step.state === "running");
+  const after = drive.steps.map((step) =>
+    step.state === "running" ? { ...step, state: stepState } : step,
+  ) satisfies StepRecord[];
+  const unreachable = reason === "failed" ? unreachableAfter(after) : [];
+  const without = after.filter((step) => step.state === "unreachable").map((step) => step.step);
+  const staged = reason === "failed" && drive.steps.length > 1;
+  const failed = after.filter((step) => step.state === "failed").map((step) => step.step);
   const record: StopRecord = {
     reason,
     source: input.stop.source,
@@ -209,7 +238,7 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promis
       saved.storage === null
         ? input.stop.evidence
         : `${saved.storage}; it was stopping as ${input.stop.reason}: ${input.stop.evidence}`,
-    step: input.step?.step ?? failedStep(drive),
+    step: input.step?.step ?? (reason === "failed" ? (failed[0] ?? null) : null),
     iteration: drive.run.iteration,
     at,
     resets_at: input.stop.resets_at,
@@ -224,16 +253,12 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promis
     background: saved.background,
     alive_until: input.alive_until ?? null,
     gaps: [...saved.gaps, ...drive.gaps.values()],
+    failed_steps: staged ? failed : [],
+    unreachable_steps: staged ? [...without, ...unreachable] : [],
   };
   const nowMs = msOf(await drive.ctx.store.clock());
   // Whoever asked for a stop, even one that something else forestalled, does not want it to go on by itself.
   const until = drive.run.stop_request === null ? autoResumeAt(drive.run, record, nowMs) : null;
-  const stepState = reason === "failed" ? "failed" : "stopped";
-  const running = drive.steps.filter((step) => step.state === "running");
-  const after = drive.steps.map((step) =>
-    step.state === "running" ? { ...step, state: stepState } : step,
-  ) satisfies StepRecord[];
-  const unreachable = reason === "failed" ? unreachableAfter(after) : [];
   await drive.apply({
     expected_revision: drive.run.revision,
     bump_revision: true,
@@ -268,10 +293,6 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promis
     ],
     tree_hold: null,
   });
-}
-
-function failedStep(drive: Drive): string | null {
-  return drive.steps.find((step) => step.state === "failed")?.step ?? null;
 }
 
 function openCallTitles(input: StopInput): string[] {

@@ -104,7 +104,10 @@ async function fill(
 /** A step that is to start at its entry gets there only now: there was no tree to take back when the caller asked for it. */
 async function restoreEntry(drive: Drive): Promise<Captured | null> {
   const attempts = await drive.ctx.store.attempts(drive.run.run_id);
-  const waiting = attempts.find((attempt) => attempt.ended_at === null && attempt.started_from === "entry");
+  // Only the step that was taken back has its entry already; those that come after it get one when they begin.
+  const waiting = attempts.find(
+    (attempt) => attempt.ended_at === null && attempt.started_from === "entry" && attempt.entry_checkpoint !== null,
+  );
   if (waiting?.entry_checkpoint == null) return null;
   const entry = await drive.ctx.store.checkpoint(drive.run.run_id, waiting.entry_checkpoint);
   if (entry === null) return null;

@@ -1,7 +1,8 @@
 import { iterationsLeft } from "../run/grant.ts";
 import type { ResumeNeed } from "../run/stop-reason.ts";
-import { beforeReset, defaultFrom, type GateFacts, redoNeeds, resetToStartRefusal, resumeNeeds } from "./gate.ts";
+import { beforeReset, defaultFrom, type GateFacts, redoable, redoNeeds, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
+import { lastAttempt, stepToContinue } from "./reopen.ts";
 
 /** One thing that the owner may do now, with literal arguments. */
 export interface Choice {
@@ -52,11 +53,13 @@ export function choices(
 
 /** The checkpoint that a choice takes files back to, if it does. */
 function goesBackTo(facts: GateFacts, choice: Choice): readonly string[] {
-  const { run, attempts } = facts;
-  const entryOf = (attempt: GateFacts["attempts"][number] | undefined): string[] => [attempt?.entry_checkpoint ?? []].flat();
+  const { run, attempts, steps } = facts;
+  const entryOf = (attempt: GateFacts["attempts"][number] | null | undefined): string[] =>
+    [attempt?.entry_checkpoint ?? []].flat();
+  if (choice.action === "redo") return entryOf(lastAttempt(attempts, String(choice.args["step"])));
   if (choice.action === "reset") return typeof choice.args["to"] === "string" ? [choice.args["to"]] : entryOf(attempts[0]);
   if (choice.action !== "resume" || (choice.args["from"] ?? defaultFrom(facts)) !== "entry") return [];
-  return entryOf(attempts.findLast((attempt) => attempt.step === run.stop?.step));
+  return entryOf(lastAttempt(attempts, stepToContinue(run, steps)?.step ?? ""));
 }
 
 function withdrawn(choice: Choice): Choice {
@@ -217,7 +220,7 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
 const REDO_LISTED = 10;
 
 function redoChoices(facts: GateFacts): Choice[] {
-  const begun = facts.steps.filter((step) => step.attempt > 0);
+  const begun = redoable(facts);
   const [first] = begun;
   if (first === undefined) return [];
   const refused = refusalOf("redo", facts.run);

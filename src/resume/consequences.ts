@@ -8,7 +8,8 @@ import { whyNotCovered } from "./not-covered.ts";
 import { emptyTree, ownersOf } from "./owners.ts";
 import type { EntryPoint } from "./redo.ts";
 import { HEAD_CONFLICT, type RunRestore } from "./restore.ts";
-import { oneLine } from "./shown.ts";
+import { oneLine, quoted } from "./shown.ts";
+import { isTakenBack, leavesTheBranch, restoresOf } from "./taken-back.ts";
 
 /** What a destructive action does, told before it is done. */
 export interface Consequences {
@@ -19,7 +20,7 @@ export interface Consequences {
 }
 
 interface Deps {
-  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runArtifacts" | "runsOfRepository">;
+  readonly store: Pick<Store, "acts" | "checkpoint" | "checkpoints" | "runArtifacts" | "runsOfRepository" | "events">;
   readonly checkpoints: Checkpoints;
 }
 
@@ -54,7 +55,7 @@ export async function redoConsequences(
   deps: Deps,
   run: RunRecord,
   restore: RunRestore,
-  wish: { readonly point: EntryPoint; readonly overwrite: readonly string[] },
+  wish: { readonly point: EntryPoint; readonly overwrite: readonly string[]; readonly instructions: string | null },
 ): Promise<Consequences> {
   const { step, began_after, dependents } = wish.point;
   const names = (steps: readonly StepRecord[]) => steps.map((other) => oneLine(other.step, 60)).join(", ");
@@ -64,6 +65,7 @@ export async function redoConsequences(
     back_to: `the state in which that step began (checkpoint ${restore.target.id}, ${restore.target.at})`,
     afterwards: [
       `Step ${oneLine(step.step, 60)} runs as attempt ${step.attempt + 1}, in a new engine session that is handed over to; then the run goes on to its end.`,
+      ...(wish.instructions === null ? [] : [`Its agent is told by you: ${quoted(wish.instructions, 160)}`]),
       ...(began_after.length > 0 ? [`Steps that began after it run again: ${names(began_after)}.`] : []),
       ...(dependents.length > 0 ? [`Steps that need it wait for it: ${names(dependents)}.`] : []),
     ],
@@ -87,7 +89,8 @@ async function restoreConsequences(
   },
 ): Promise<Consequences> {
   const { plan, target } = restore;
-  const acts = (await deps.store.acts(run.run_id, 500)).filter((act) => isAfter(act, target));
+  const restores = await restoresOf(deps.store, run.run_id);
+  const acts = (await deps.store.acts(run.run_id, 500)).filter((act) => isAfter(act, target) && !isTakenBack(act, restores));
   const overwritten = wish.overwrite.filter((path) => plan.restore.includes(path) || plan.remove.includes(path));
   return {
     happens: [
@@ -121,11 +124,6 @@ async function restoreConsequences(
 /** Acts of later iterations. Git tells the time of a commit in whole seconds. */
 function isAfter(act: Act, target: CheckpointRecord): boolean {
   return act.iteration > target.iteration && act.at >= isoOf(msOf(target.at) - 1_000);
-}
-
-/** A commit, or a merge that is nothing but one: it goes when the branch goes back. */
-function leavesTheBranch(act: Act): boolean {
-  return act.kind === "commit" || (act.kind === "merge" && act.what.startsWith("git "));
 }
 
 function undoneCommit(act: Act): string {
@@ -209,9 +207,35 @@ async function whoMovedHead(deps: Deps, run: RunRecord, { target }: RunRestore):
   const drift = await driftSince(deps, run, target, { own_commits: await ownCommits(deps, run), remote: false });
   const commits = (drift?.commits_by_others ?? []).slice(0, 5);
   if (commits.length === 0) return "somebody who moved or switched the branch";
+  const runs = await runsThatCommitted(deps, run, commits);
   return commits
-    .map((commit) => `${oneLine(commit.author, 40)} (${commit.sha.slice(0, 10)} "${oneLine(commit.subject, 60)}")`)
+    .map(
+      (commit) =>
+        `${runs.has(commit.sha) ? `run ${runs.get(commit.sha) ?? ""}, committed as ` : ""}${oneLine(commit.author, 40)} (${commit.sha.slice(0, 10)} "${oneLine(commit.subject, 60)}")`,
+    )
     .join(", ");
+}
+
+/** Other runs on the same working tree that made some of these commits. */
+async function runsThatCommitted(
+  deps: Deps,
+  run: RunRecord,
+  commits: readonly { readonly sha: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const others = await deps.store.runsOfRepository({
+    owner: run.owner,
+    common_dir: run.repo_common_dir,
+    remote: run.repo_remote,
+    limit: LISTED,
+  });
+  const makers = new Map<string, string>();
+  for (const other of others) {
+    if (other.run_id === run.run_id || other.workspace_path !== run.workspace_path) continue;
+    const acts = await deps.store.acts(other.run_id, 500);
+    const own = new Set(acts.flatMap((act) => (act.kind === "commit" && act.ref !== null ? [act.ref] : [])));
+    for (const { sha } of commits) if (own.has(sha)) makers.set(sha, other.run_id);
+  }
+  return makers;
 }
 
 /** What no checkpoint holds, so that nothing of it can be brought back. */

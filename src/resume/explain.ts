@@ -23,6 +23,7 @@ import { headline } from "./headline.ts";
 import { notCoveredLine } from "./not-covered.ts";
 import { type RecordGaps, recordGaps } from "./record-gaps.ts";
 import { oneLine } from "./shown.ts";
+import { isTakenBack, restoresOf, type WentBackAt } from "./taken-back.ts";
 
 /** The account of a stop, built from the store and git alone. Every list is bounded, with its true total beside it. */
 
@@ -35,6 +36,8 @@ export interface StopSnapshot {
   /** Newest first. */
   readonly iterations: readonly IterationRecord[];
   readonly acts: readonly Act[];
+  /** Restores of ours: what they took off the branch is no longer there. */
+  readonly restores: readonly WentBackAt[];
   readonly grants: readonly Grant[];
   readonly checkpoints: readonly CheckpointRecord[];
   /** Ids of checkpoints that nothing can be taken back to. */
@@ -60,11 +63,12 @@ export async function loadStop(
 ): Promise<StopSnapshot> {
   const { store } = deps;
   const id = run.run_id;
-  const [steps, attempts, iterations, acts, grants, checkpoints, verify, undelivered, journal] = await Promise.all([
+  const [steps, attempts, iterations, acts, restores, grants, checkpoints, verify, undelivered, journal] = await Promise.all([
     store.steps(id),
     store.attempts(id),
     store.iterations(id, 100),
     store.acts(id, 50),
+    restoresOf(store, id),
     store.grants(id),
     store.checkpoints(id, 20),
     store.lastVerify(id),
@@ -80,6 +84,7 @@ export async function loadStop(
     attempts,
     iterations,
     acts,
+    restores,
     grants,
     checkpoints: present,
     lost: await checkEntries(deps, run, attempts, present),
@@ -167,7 +172,11 @@ export function explain(snapshot: StopSnapshot) {
       landed: snapshot.acts
         .filter((act) => act.status === "landed")
         .slice(-LISTED)
-        .map(actView),
+        .map((act) =>
+          isTakenBack(act, snapshot.restores)
+            ? { ...actView(act), what: `${actView(act).what} (taken back since)` }
+            : actView(act),
+        ),
       unobserved: snapshot.acts
         .filter((act) => act.status === "unobserved")
         .slice(-LISTED)
@@ -213,13 +222,13 @@ function bounded(items: readonly Item[]): Item[] {
 }
 
 function completed(snapshot: StopSnapshot): Item[] {
-  const { run, steps, verify } = snapshot;
-  const commits = snapshot.acts.filter((act) => act.kind === "commit" && act.status === "landed");
+  const { run, steps, verify, restores } = snapshot;
+  const commits = snapshot.acts.filter((act) => act.kind === "commit" && act.status === "landed" && !isTakenBack(act, restores));
   const many = steps.length > 1;
   return bounded([
     ...steps
       .filter((step) => step.state === "succeeded" && (many || run.state === "done"))
-      .map((step) => observed(`step ${step.step} succeeded`)),
+      .flatMap((step) => [observed(`step ${step.step} succeeded`), ...(many ? saidIn(snapshot, step) : [])]),
     ...(commits.length > 0
       ? [
           observed(
@@ -237,12 +246,20 @@ function completed(snapshot: StopSnapshot): Item[] {
 }
 
 function midway(snapshot: StopSnapshot): Item[] {
-  const { run, stop, verify, iterations } = snapshot;
+  const { run, stop, steps, verify, iterations } = snapshot;
   const left = stop.uncommitted;
   const [last] = iterations;
   const edits = left === null || left.total_files === 0 ? [] : [observed(filesLeft(left))];
   if (run.state === "done") return edits;
   return bounded([
+    ...steps
+      .filter((step) => steps.length > 1 && (step.state === "stopped" || step.state === "failed"))
+      .flatMap((step) => [
+        observed(
+          `step ${step.step} ${step.state} in its attempt ${step.attempt}, after ${step.iteration} finished ${step.iteration === 1 ? "iteration" : "iterations"} of its own`,
+        ),
+        ...saidIn(snapshot, step),
+      ]),
     ...(last?.finished === false ? [observed(`iteration ${last.number} was begun at ${last.started_at} and cut off`)] : []),
     ...stop.open_tool_calls.slice(0, 4).map((call) => observed(`under way, its end never seen: ${oneLine(call, 160)}`)),
     ...edits,
@@ -257,6 +274,12 @@ function midway(snapshot: StopSnapshot): Item[] {
     ...(run.report?.midway == null ? [] : [reported(run.report.midway)]),
     ...run.plan.filter((entry) => entry.status === "in_progress").map((entry) => reported(entry.content)),
   ]);
+}
+
+/** What the step's agent last said of it. */
+function saidIn({ iterations }: StopSnapshot, { step, attempt }: StepRecord): Item[] {
+  const summary = iterations.find((row) => row.step === step && row.attempt === attempt && row.summary !== null)?.summary;
+  return summary == null ? [] : [reported(`step ${step}: ${summary}`)];
 }
 
 function filesLeft(left: Uncommitted): string {
@@ -274,7 +297,7 @@ function intended(snapshot: StopSnapshot): Item[] {
     ...(steps.length > 1
       ? steps
           .filter((step) => step.state === "pending" || step.state === "unreachable")
-          .map((step) => observed(`step ${step.step} was not begun (${step.state})`))
+          .map((step) => observed(`step ${step.step} was not begun${step.attempt > 0 ? " again" : ""} (${step.state})`))
       : []),
   ]);
 }

@@ -3,7 +3,7 @@ import { iterationsLeft } from "../run/grant.ts";
 import type { AttemptRecord, InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
 import { type ResumeNeed, stopReasonRow } from "../run/stop-reason.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
-import { shareUsedUp, stepToContinue } from "./reopen.ts";
+import { lastAttempt, shareUsedUp, stepToContinue } from "./reopen.ts";
 
 /** What a resume needs and where it starts. What a run's state refuses altogether is the table of refusals.ts. */
 
@@ -11,7 +11,7 @@ export interface GateFacts {
   readonly run: RunRecord;
   readonly steps: readonly StepRecord[];
   /** Oldest first. */
-  readonly attempts: readonly Pick<AttemptRecord, "step" | "entry_checkpoint">[];
+  readonly attempts: readonly Pick<AttemptRecord, "step" | "attempt" | "entry_checkpoint">[];
   readonly undelivered: readonly InstructionRecord[];
 }
 
@@ -69,9 +69,15 @@ function hasIterations(facts: GateFacts): boolean {
   return step === null || !shareUsedUp(step);
 }
 
-/** What run_redo must be given for a step. */
+/** Steps that can be done again: those that began and were not taken back since. */
+export function redoable(facts: GateFacts): readonly StepRecord[] {
+  return facts.steps.filter((step) => lastAttempt(facts.attempts, step.step)?.entry_checkpoint != null);
+}
+
+/** What run_redo must be given for a step: iterations for it, and for what runs again after it. */
 export function redoNeeds(facts: GateFacts, step: StepRecord): readonly ResumeNeed[] {
-  return iterationsLeft(facts.run) === 0 || shareUsedUp(step) ? ["add_iterations"] : [];
+  const again = redoable(facts).filter((other) => other.position >= step.position);
+  return iterationsLeft(facts.run) === 0 || again.some(shareUsedUp) ? ["add_iterations"] : [];
 }
 
 /** True while an engine's usage window is known to be spent: run_resume then wants `at`. */

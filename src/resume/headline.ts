@@ -21,6 +21,18 @@ const NEEDS_EVIDENCE: ReadonlySet<StopRecord["reason"]> = new Set([
   "context_overflow",
 ]);
 
+/** Names in a sentence at most; a run may have many more steps. */
+const NAMED = 12;
+
+function stepsLost({ failed_steps: failed, unreachable_steps: unreachable }: StopRecord): string {
+  if (failed.length === 0) return "";
+  const names = (steps: readonly string[]): string =>
+    `${steps.slice(0, NAMED).join(", ")}${steps.length > NAMED ? ` and ${steps.length - NAMED} more` : ""}`;
+  const without =
+    unreachable.length === 0 ? "" : `; unreachable without ${failed.length === 1 ? "it" : "them"}: ${names(unreachable)}`;
+  return ` Failed ${failed.length === 1 ? "step" : "steps"}: ${names(failed)}${without}.`;
+}
+
 /** The cause in our own words alone: no engine, provider or repository can write into it. */
 export function causeSentence(run: Counted, stop: StopRecord): string {
   const counts = { iteration: run.iteration, max_iterations: run.max_iterations };
@@ -30,6 +42,8 @@ export function causeSentence(run: Counted, stop: StopRecord): string {
       if (stop.ceiling === "step")
         return `Step ${stop.step ?? "?"} used its share of the iterations before reaching a verdict (${run.iteration} of ${run.max_iterations} used by the run).`;
       return `It used all ${stop.iteration} iterations before reaching a verdict.`;
+    case "failed":
+      return `${sentence}${stepsLost(stop)}`;
     case "engine_limit":
       return `${sentence} ${stop.resets_at === null ? "When it resets is not known." : `It resets at ${stop.resets_at}.`}`;
     case "escalated":

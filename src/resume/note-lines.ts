@@ -3,6 +3,7 @@ import type { Act } from "../run/act.ts";
 import type { RunRecord, StopRecord, UncommittedFile } from "../run/run.ts";
 import { fence } from "./fence.ts";
 import { oneLine, shownName } from "./shown.ts";
+import { isTakenBack, type WentBackAt } from "./taken-back.ts";
 
 /** Parts of notes. Words that come from an engine, a repository or another person stand in fences and nowhere else. */
 
@@ -30,7 +31,8 @@ export function backgroundLines(stop: StopRecord): string[] {
 /** Of a long plan the open entries matter more than those that are done. */
 const PLAN_ENTRIES = 25;
 
-export function reportedLines(run: RunRecord): string[] {
+/** `taken_back`: the work that it is about is no longer there. */
+export function reportedLines(run: RunRecord, taken_back = false): string[] {
   const parts: string[] = [];
   if (run.report !== null) {
     for (const item of run.report.completed.slice(0, 15)) parts.push(`completed: ${oneLine(item, 200)}`);
@@ -45,16 +47,22 @@ export function reportedLines(run: RunRecord): string[] {
   if (run.last_words !== null) parts.push(`last words: ${oneLine(run.last_words, 600)}`);
   return parts.length === 0
     ? []
-    : [`What the engine itself reported:\n${fence("report, plan and last words of the engine", parts.join("\n"))}`];
+    : [
+        `What the engine itself reported${taken_back ? " before that" : ""}:\n${fence("report, plan and last words of the engine", parts.join("\n"))}`,
+      ];
 }
 
 /** `whose`: "this run" to the run itself, "that run" to another one. */
-export function actLines(acts: readonly Act[], whose: "this run" | "that run"): string[] {
+export function actLines(acts: readonly Act[], whose: "this run" | "that run", restores: readonly WentBackAt[] = []): string[] {
   const line = (act: Act) => `- ${act.kind} ${act.ref ?? ""} ${oneLine(act.what, 160)} (iteration ${act.iteration}, ${act.at})`;
-  const landed = acts.filter((act) => act.status === "landed").slice(-20);
+  const gone = acts.filter((act) => isTakenBack(act, restores)).slice(-10);
+  const landed = acts.filter((act) => act.status === "landed" && !isTakenBack(act, restores)).slice(-20);
   const unobserved = acts.filter((act) => act.status === "unobserved").slice(-10);
   return [
     ...(landed.length > 0 ? [`Done by ${whose} and seen to be there:\n${fence("acts", landed.map(line).join("\n"))}`] : []),
+    ...(gone.length > 0
+      ? [`Taken off the branch again since, kept under hidden refs:\n${fence("acts", gone.map(line).join("\n"))}`]
+      : []),
     ...(unobserved.length > 0
       ? [`Begun by ${whose}, outcome never seen - check before you repeat:\n${fence("acts", unobserved.map(line).join("\n"))}`]
       : []),
@@ -81,6 +89,12 @@ export function uncommittedLines(stop: StopRecord, whose: "this run" | "that run
   return [
     `Not committed at the stop: ${left.total_files} files, +${left.added} -${left.removed}, kept in checkpoint ${left.checkpoint ?? "none"}:\n${fence("files", files.join("\n"))}`,
   ];
+}
+
+/** Where the edits are that were not committed at the stop and were taken back since. */
+export function keptLines({ uncommitted: left }: StopRecord): string[] {
+  if (left === null || left.total_files === 0 || left.checkpoint === null) return [];
+  return [`Checkpoint ${left.checkpoint} keeps the ${left.total_files} files that were not committed before that.`];
 }
 
 function ownerWords(file: UncommittedFile, whose: "this run" | "that run"): string {

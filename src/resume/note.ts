@@ -10,11 +10,13 @@ import {
   backgroundLines,
   commitLine,
   evidenceLines,
+  keptLines,
   othersLines,
   reportedLines,
   uncommittedLines,
 } from "./note-lines.ts";
 import { oneLine, shownName } from "./shown.ts";
+import type { WentBackAt } from "./taken-back.ts";
 
 /** What a note is made of; everything comes from the store and from git. */
 export interface NoteFacts {
@@ -28,6 +30,8 @@ export interface NoteFacts {
   readonly told?: readonly string[];
   /** The step is taken back to its entry: which files others changed since the stop is no longer of use. */
   readonly entry?: boolean;
+  /** Restores of ours: acts that they took off the branch are told as gone, not as done. */
+  readonly restores?: readonly WentBackAt[];
   /** Commits that others made while the run was under way. */
   readonly others?: readonly ForeignCommit[];
   /** What is missing from the record or from the engine's memory, in words. */
@@ -37,6 +41,9 @@ export interface NoteFacts {
 }
 
 const NOTE_CAP = 6_000;
+
+const TAKEN_BACK =
+  "The step begins afresh: this run's files are as they were when the step began. What it and later steps did before was taken back, whatever is told of it below; the passages on the repository tell what is there now.";
 
 /** The first line: the true cause of the stop, in words that no other cause shares. All of them are ours. */
 export function firstLine(facts: Pick<NoteFacts, "run" | "stop" | "unfinished">): string {
@@ -54,7 +61,7 @@ export function nativeNote(facts: NoteFacts): string {
     ...backgroundLines(facts.stop),
     ...driftLines(facts),
     ...gapLines(facts),
-    ...actLines(facts.acts, "this run"),
+    ...actLines(facts.acts, "this run", facts.restores),
     ...othersLines(facts.others ?? []),
     ...uncommittedLines(facts.stop, "this run"),
     "Your conversation is above; go on from where you were.",
@@ -69,15 +76,16 @@ export function handoffNote(facts: NoteFacts, why: string): string {
     firstLine(facts),
     ...evidenceLines(facts.stop),
     `You go on with work that an earlier engine session of this same run began; its conversation is not there:\n${fence("why", oneLine(why, 200))}`,
+    ...(facts.entry === true ? [TAKEN_BACK] : []),
     ...backgroundLines(facts.stop),
     ...stepLines(facts.steps),
     // Before the longer lists: a note that has to be cut must not lose what others did.
     ...driftLines(facts),
     ...gapLines(facts),
-    ...actLines(facts.acts, "this run"),
+    ...actLines(facts.acts, "this run", facts.restores),
     ...othersLines(facts.others ?? []),
-    ...uncommittedLines(facts.stop, "this run"),
-    ...reportedLines(run),
+    ...(facts.entry === true ? keptLines(facts.stop) : uncommittedLines(facts.stop, "this run")),
+    ...reportedLines(run, facts.entry === true),
     `The whole transcript: loopkeeper://runs/${run.run_id}/transcript`,
   ]);
 }

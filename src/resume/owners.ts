@@ -43,7 +43,7 @@ export async function ownersOf(
   return owners;
 }
 
-/** Earlier runs on the same working tree that left the path uncommitted, exactly as it is now. */
+/** Other runs on the same working tree that left the path exactly as it is now. */
 async function findOtherRuns(
   deps: Deps,
   input: { readonly run: RunRecord; readonly repo: Repository },
@@ -67,11 +67,15 @@ async function findOtherRuns(
   for (const other of earlier.slice(0, EARLIER_RUNS)) {
     const left = other.stop?.uncommitted;
     if (left?.checkpoint == null) continue;
+    // What it committed, and what the record of its stop had no room for, is known by what it owned.
+    const owned = (await loadOwned(deps.store, other.run_id)).files;
+    for (const { path, content } of unknown) {
+      const theirs = owned.get(path);
+      if (theirs?.unattributed_after === null && sameContent(theirs.last, content) && !owners.has(path))
+        owners.set(path, { kind: "other_run", run_id: other.run_id });
+    }
     const listed = new Set(left.files.filter((file) => file.owner === "this_run").map((file) => file.path));
-    // The record of a stop lists some files only; what the run owned is known of all.
-    const owned = left.truncated ? (await loadOwned(deps.store, other.run_id)).files : null;
-    const isTheirs = (path: string): boolean => listed.has(path) || owned?.get(path)?.unattributed_after === null;
-    const candidates = unknown.filter(({ path }) => isTheirs(path) && !owners.has(path));
+    const candidates = unknown.filter(({ path }) => listed.has(path) && !owners.has(path));
     const checkpoint = candidates.length === 0 ? null : await deps.store.checkpoint(other.run_id, left.checkpoint);
     if (checkpoint?.tree == null) continue;
     const contents = await deps.checkpoints.contentAt(

@@ -1,8 +1,8 @@
-import { msOf } from "../run/clock.ts";
 import type { AttemptRecord, CheckpointRecord, InstructionRecord, RunRecord, RunSettings, StepRecord } from "../run/run.ts";
 import { transition } from "../run/transition.ts";
 import type { RunChange, Store } from "../store/store.ts";
-import { pendingAgain, shareUsedUp } from "./reopen.ts";
+import { lastAttempt, pendingAgain, shareAfterGrant } from "./reopen.ts";
+import { timelineOf } from "./timeline.ts";
 
 /** Taking a step up again from its entry, and what that means for the steps after it. */
 
@@ -16,32 +16,38 @@ export interface EntryPoint {
   readonly dependents: readonly StepRecord[];
 }
 
-/** Where a step's entry is and whom going back to it concerns; null when the step never began. */
+/** More than a run can have. */
+const ALL = 100_000;
+
+interface StepFacts {
+  readonly run: RunRecord;
+  readonly steps: readonly StepRecord[];
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** Where a step's entry is and whom going back to it concerns; null when the step never began, or has yet to begin again. */
 export async function entryPoint(
-  store: Pick<Store, "checkpoint">,
-  facts: { readonly run: RunRecord; readonly steps: readonly StepRecord[]; readonly attempts: readonly AttemptRecord[] },
+  store: Pick<Store, "checkpoint" | "checkpoints" | "iterations">,
+  facts: StepFacts,
   step: StepRecord,
 ): Promise<EntryPoint | null> {
-  const entry = await entryOf(store, facts, step.step);
+  const id = lastAttempt(facts.attempts, step.step)?.entry_checkpoint ?? null;
+  const entry = id === null ? null : await store.checkpoint(facts.run.run_id, id);
   if (entry === null) return null;
-  const after: StepRecord[] = [];
-  for (const other of facts.steps) {
-    if (other.step === step.step || other.attempt === 0) continue;
-    const began = (await entryOf(store, facts, other.step))?.at ?? null;
-    if (began !== null && msOf(began) >= msOf(entry.at)) after.push(other);
-  }
+  const timeline = timelineOf(await store.checkpoints(facts.run.run_id, ALL));
+  const iterations = await store.iterations(facts.run.run_id, ALL);
+  const isLater = (checkpoint: string | null): boolean =>
+    checkpoint !== null && (timeline.compare(checkpoint, entry.id) ?? -1) >= 0;
+  /** Also one that began earlier and was worked at since: what it did since is undone as well. */
+  const beganAfter = (other: StepRecord): boolean => {
+    const own = lastAttempt(facts.attempts, other.step)?.entry_checkpoint ?? null;
+    if (other.step === step.step || own === null) return false;
+    return isLater(own) || iterations.some((row) => row.step === other.step && isLater(row.checkpoint_start));
+  };
+  const after = facts.steps.filter(beganAfter);
   const undone = new Set([step.step, ...after.map((other) => other.step)]);
   const dependents = needing(facts.steps, undone).filter((other) => !undone.has(other.step));
   return { step, entry, began_after: after.toSorted((a, b) => a.position - b.position), dependents };
-}
-
-async function entryOf(
-  store: Pick<Store, "checkpoint">,
-  facts: { readonly run: RunRecord; readonly attempts: readonly AttemptRecord[] },
-  step: string,
-): Promise<CheckpointRecord | null> {
-  const id = facts.attempts.findLast((attempt) => attempt.step === step && attempt.entry_checkpoint !== null)?.entry_checkpoint;
-  return id == null ? null : store.checkpoint(facts.run.run_id, id);
 }
 
 function needing(steps: readonly StepRecord[], of: ReadonlySet<string>): readonly StepRecord[] {
@@ -59,7 +65,7 @@ function needing(steps: readonly StepRecord[], of: ReadonlySet<string>): readonl
 
 /** The one change that takes a step up again and carries the whole run on past it. Null when the run's state does not allow it. */
 export function redoChange(
-  facts: { readonly run: RunRecord; readonly steps: readonly StepRecord[]; readonly attempts: readonly AttemptRecord[] },
+  facts: StepFacts,
   point: EntryPoint,
   input: {
     readonly at: string;
@@ -86,7 +92,8 @@ export function redoChange(
     reopened: reopened.map((step) => ({
       step,
       from: undone.includes(step) ? "entry" : "stop",
-      share: step.max_iterations !== null && shareUsedUp(step) ? step.max_iterations + input.add_iterations : step.max_iterations,
+      at_entry: step.step === point.step.step,
+      share: shareAfterGrant({ ...step, state: "pending" }, input.add_iterations),
     })),
     add_iterations: input.add_iterations,
     instructions: input.instructions,

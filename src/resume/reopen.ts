@@ -34,11 +34,17 @@ export function reopenChange(
   const next = transition(run.state, run.stop_reason, { type: "resume" });
   if (next === null) return null;
   const reopened = reopenedSteps(run, steps, input.also);
+  const first = stepToContinue(run, steps);
   const change = pendingAgain(run, attempts, {
     next,
     settings: input.settings,
     at: input.at,
-    reopened: reopened.map((step) => ({ step, from: input.from, share: shareAfterGrant(step, input.add_iterations) })),
+    reopened: reopened.map((step) => ({
+      step,
+      from: input.from,
+      at_entry: step.step === first?.step,
+      share: shareAfterGrant({ ...step, state: "pending" }, input.add_iterations),
+    })),
     add_iterations: input.add_iterations,
     instructions: input.instructions,
     verify: input.verify,
@@ -69,6 +75,8 @@ export function pendingAgain(
     readonly reopened: readonly {
       readonly step: StepRecord;
       readonly from: "stop" | "entry";
+      /** Its files were taken back to its own entry, so that it has that entry before it begins. */
+      readonly at_entry: boolean;
       readonly share: number | null;
     }[];
     readonly add_iterations: number;
@@ -81,7 +89,7 @@ export function pendingAgain(
   const { at } = input;
   const opened = input.reopened
     .filter(({ step }) => step.attempt > 0)
-    .map(({ step, from }) => newAttempt(step, attempts, run, { at, from, without_files: input.without_files ?? null }));
+    .map((one) => newAttempt(one, attempts, run, { at, without_files: input.without_files ?? null }));
   const granted = { iterations: input.add_iterations };
   return {
     expected_revision: run.revision,
@@ -140,7 +148,7 @@ function reopenedSteps(run: RunRecord, steps: readonly StepRecord[], also: reado
 
 /** The engine session that a step goes on in: that of its last attempt; one that was to begin afresh has none to go on in. */
 export function sessionToContinue(step: string | undefined, attempts: readonly AttemptRecord[]): string | null {
-  const own = attempts.filter((attempt) => attempt.step === step);
+  const own = attempts.filter((attempt) => attempt.step === step).toSorted((a, b) => a.attempt - b.attempt);
   const fresh = own.findLastIndex((attempt) => attempt.started_from !== "stop");
   return own.slice(Math.max(0, fresh)).findLast((attempt) => attempt.engine_session !== null)?.engine_session ?? null;
 }
@@ -151,23 +159,36 @@ export function stepToContinue(run: RunRecord, steps: readonly StepRecord[]): St
   return open.toSorted((a, b) => a.position - b.position).find((step) => step.state !== "unreachable") ?? null;
 }
 
+/** The attempt that a step is in; null before its first. */
+export function lastAttempt<A extends Pick<AttemptRecord, "step" | "attempt">>(attempts: readonly A[], step: string): A | null {
+  return attempts.filter((attempt) => attempt.step === step).toSorted((a, b) => b.attempt - a.attempt)[0] ?? null;
+}
+
+/** Whether the step waits in an attempt that was opened again and never began: nothing of that attempt is in the tree. */
+export function waitsToBegin(step: StepRecord): boolean {
+  return step.state === "pending" || step.state === "unreachable";
+}
+
 function newAttempt(
-  step: StepRecord,
+  { step, from, at_entry }: { readonly step: StepRecord; readonly from: "stop" | "entry"; readonly at_entry: boolean },
   attempts: readonly AttemptRecord[],
   run: RunRecord,
-  input: Pick<Reopening, "from" | "at" | "without_files">,
+  input: Pick<Reopening, "at" | "without_files">,
 ): AttemptRecord {
-  const last = attempts.findLast((attempt) => attempt.step === step.step);
+  const last = lastAttempt(attempts, step.step);
+  // One that was to begin afresh and never began still has to: its earlier entry is of a tree that was taken back.
+  const started = from === "stop" && waitsToBegin(step) && last !== null ? last.started_from : from;
+  const keeps = at_entry || started === "stop" || (from === "stop" && waitsToBegin(step));
   return {
     step: step.step,
     attempt: step.attempt + 1,
-    started_from: input.from,
+    started_from: started,
     opened_at: input.at,
     ended_at: null,
     ended_by: null,
     opened_at_iteration: run.iteration,
-    entry_checkpoint: last?.entry_checkpoint ?? null,
-    engine_session: input.from === "stop" && input.without_files == null ? sessionToContinue(step.step, attempts) : null,
+    entry_checkpoint: keeps ? (last?.entry_checkpoint ?? null) : null,
+    engine_session: started === "stop" && input.without_files == null ? sessionToContinue(step.step, attempts) : null,
     context: "pending",
     why_handoff: input.without_files ?? null,
     note: null,
@@ -175,11 +196,10 @@ function newAttempt(
   };
 }
 
-/** A grant raises the run's ceiling and that of a step that was ended with its own share used up. */
+/** A grant raises the run's ceiling and that of a step that has yet to succeed and has its own share used up. */
 export function shareAfterGrant(step: StepRecord, granted: number): number | null {
   if (step.max_iterations === null) return null;
-  const ended = step.state === "stopped" || step.state === "failed";
-  return ended && shareUsedUp(step) ? step.max_iterations + granted : step.max_iterations;
+  return step.state !== "succeeded" && shareUsedUp(step) ? step.max_iterations + granted : step.max_iterations;
 }
 
 /** Whether a step's own ceiling lets it begin no further iteration. */

@@ -89,6 +89,9 @@ export interface StopRecord {
   readonly alive_until: string | null;
   /** What is missing from the record, in words (a failed checkpoint, an unreadable part). */
   readonly gaps: readonly string[];
+  /** Of a run of several steps that failed: which of them did, and which could not be begun for that. */
+  readonly failed_steps: readonly string[];
+  readonly unreachable_steps: readonly string[];
 }
 
 export interface UncommittedFile {

@@ -74,6 +74,8 @@ const stopSchema = z.object({
   background: z.array(z.string()).default([]),
   alive_until: textOrNull.default(null),
   gaps: z.array(z.string()),
+  failed_steps: z.array(z.string()).default([]),
+  unreachable_steps: z.array(z.string()).default([]),
 }) satisfies z.ZodType<StopRecord>;
 
 const reportSchema = z.object({

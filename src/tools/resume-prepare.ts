@@ -8,8 +8,9 @@ import { planLayDown } from "../resume/lay-down.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";
 import { entryPoint } from "../resume/redo.ts";
-import { sessionToContinue, stepToContinue } from "../resume/reopen.ts";
+import { lastAttempt, sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { restoresOf } from "../resume/taken-back.ts";
 import { bringCheckpoints, lastCheckpoint, pushedCommit, withRecords } from "../resume/tree-copy.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StepRecord, StopRecord } from "../run/run.ts";
@@ -67,17 +68,23 @@ export async function prepareResume(
   const step = stepToContinue(run, facts.steps);
   const layDown = place !== null && run.workspace_kind === "in_place" && args.dry_run !== true && without_files === null;
   const restore = layDown
-    ? await planLayDown(here, moved, await entryOrLast(here, run, { from, attempts }), args.on_drift === "restore")
+    ? await planLayDown(
+        here,
+        moved,
+        from === "stop" ? await lastCheckpoint(here.store, run) : await entryOf(here, run, step, attempts),
+        args.on_drift === "restore",
+      )
     : without_files !== null
       ? null
-      : await wantedRestore(here, moved, stop, { from, args, attempts, drift });
-  const [acts, iterations, { gaps }] = await Promise.all([
+      : await wantedRestore(here, moved, stop, { from, args, attempts, drift, step });
+  const [acts, iterations, { gaps }, restores] = await Promise.all([
     ctx.store.acts(run.run_id, 50),
     ctx.store.iterations(run.run_id, 1),
     recordGaps(ctx.store, run.run_id),
+    restoresOf(ctx.store, run.run_id),
   ]);
   const unfinished = iterations[0]?.finished === false;
-  const noteFacts = { run: moved, stop, steps: facts.steps, acts, drift, unfinished, gaps };
+  const noteFacts = { run: moved, stop, steps: facts.steps, acts, drift, unfinished, gaps, restores, entry: from === "entry" };
   const session = without_files === null ? sessionToContinue(step?.step, attempts) : null;
   const fresh = without_files ?? (from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded");
   return {
@@ -156,14 +163,15 @@ async function settleHere(ctx: ToolContext, run: RunRecord, args: ResumeWish): P
   };
 }
 
-async function entryOrLast(
+/** Where the step that goes on began; null when it never did, or has yet to begin again: then there is nothing of it to undo. */
+async function entryOf(
   ctx: ToolContext,
   run: RunRecord,
-  input: { readonly from: "stop" | "entry"; readonly attempts: readonly AttemptRecord[] },
+  step: StepRecord | null,
+  attempts: readonly AttemptRecord[],
 ): Promise<CheckpointRecord | null> {
-  if (input.from === "stop") return lastCheckpoint(ctx.store, run);
-  const id = input.attempts.findLast((attempt) => attempt.step === run.stop?.step)?.entry_checkpoint ?? null;
-  return id === null ? null : ctx.store.checkpoint(run.run_id, id);
+  const id = step === null ? null : lastAttempt(attempts, step.step)?.entry_checkpoint;
+  return id == null ? null : ctx.store.checkpoint(run.run_id, id);
 }
 
 /** The restore that the call asks for: the step's entry, or the stop as it was; null when the tree stays as it is. */
@@ -176,11 +184,13 @@ async function wantedRestore(
     readonly args: ResumeWish;
     readonly attempts: readonly AttemptRecord[];
     readonly drift: Drift | null;
+    readonly step: StepRecord | null;
   },
 ): Promise<RunRestore | null> {
   // A missing worktree is rebuilt whole by the driver; there is nothing to compose with.
   if (input.drift?.workspace_missing === true) return null;
-  const target = await targetOf(ctx, run, stop, input);
+  const { from, args, step, attempts } = input;
+  const target = from === "entry" ? await entryOf(ctx, run, step, attempts) : await stopToRestore(ctx, run, stop, args);
   if (target === null) return null;
   const force = input.args.on_drift === "restore";
   const restore = await planRunRestore(ctx, run, target, force ? "all" : []);
@@ -193,16 +203,12 @@ async function wantedRestore(
   return restore;
 }
 
-async function targetOf(
+async function stopToRestore(
   ctx: ToolContext,
   run: RunRecord,
   stop: StopRecord,
-  input: { readonly from: "stop" | "entry"; readonly args: ResumeWish; readonly attempts: readonly AttemptRecord[] },
+  args: ResumeWish,
 ): Promise<CheckpointRecord | null> {
-  if (input.from === "entry") {
-    const id = input.attempts.findLast((attempt) => attempt.step === stop.step)?.entry_checkpoint ?? null;
-    return id === null ? null : ctx.store.checkpoint(run.run_id, id);
-  }
-  if (input.args.on_drift !== "restore" || stop.uncommitted?.checkpoint == null) return null;
+  if (args.on_drift !== "restore" || stop.uncommitted?.checkpoint == null) return null;
   return ctx.store.checkpoint(run.run_id, stop.uncommitted.checkpoint);
 }

@@ -3,6 +3,7 @@ import { holding } from "../resume/hold-run.ts";
 import { permissionAnswerText } from "../resume/permission-answer.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
+import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
@@ -118,6 +119,7 @@ async function reopenWith(
         // On another machine everything has changed: what `refuse` asks for was looked at by this call.
         on_drift: prepared.place === null ? (args.on_drift ?? "keep") : "keep",
         safety_checkpoint: applied?.safety.id ?? null,
+        went_back: prepared.restore === null ? null : wentBack(run, prepared.restore),
         remote: { answer: prepared.remote_answer },
       },
     },

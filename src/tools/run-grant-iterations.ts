@@ -7,6 +7,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { iterationsLeft } from "../run/grant.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
 import type { RunChange } from "../store/store.ts";
+import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, onceSettled, refuseIf } from "./guards.ts";
@@ -104,6 +105,14 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
   return { ...(await common(ctx, changed, { summary: because === null ? says : `NOT continued: ${because}. ${says}` })), ...own };
 }
 
+/** What keeps a run from going on and no grant from being counted. */
+const HINDRANCES: readonly LoopkeeperError["code"][] = [
+  "not_allowed",
+  "repository_problem",
+  "agent_unknown",
+  "agent_unavailable",
+];
+
 interface Continuation {
   /** Why it does not go on; null when it does. */
   readonly because: string | null;
@@ -115,9 +124,11 @@ async function continuation(args: z.output<typeof input>, ctx: ToolContext, fact
   const because = whyNotContinued(args, facts.run);
   if (because !== null) return { because, prepared: null };
   try {
+    await checkAgent(ctx, facts.run);
     return { because: null, prepared: await prepareResume(ctx, facts, {}, "stop") };
   } catch (error) {
-    if (!(error instanceof LoopkeeperError) || !["not_allowed", "repository_problem"].includes(error.code)) throw error;
+    if (!(error instanceof LoopkeeperError) || !HINDRANCES.includes(error.code)) throw error;
+    if (error.code.startsWith("agent_")) return { because: error.message, prepared: null };
     return { because: `${error.message} run_resume takes on_drift and repo`, prepared: null };
   }
 }

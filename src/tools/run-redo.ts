@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redoConsequences } from "../resume/consequences.ts";
 import { redoNeeds } from "../resume/gate.ts";
@@ -5,10 +6,12 @@ import { holding } from "../resume/hold-run.ts";
 import { type EntryPoint, entryPoint, redoChange } from "../resume/redo.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
+import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, newToken } from "../run/id.ts";
 import type { RunRecord } from "../run/run.ts";
+import { checkAgent } from "./agent-there.ts";
 import {
   asides,
   captureAfter,
@@ -39,7 +42,7 @@ const input = z.strictObject({
     .min(1)
     .max(100_000)
     .optional()
-    .describe("What to do differently; give it with the confirming call, the token does not hold it."),
+    .describe("What to do differently; in the confirming call as in the preview, or left out there."),
   add_iterations: iterationsArgument.optional().describe("Iterations added to the ceiling, wanted when none are left."),
   overwrite: overwriteArgument,
   confirm_token: confirmTokenArgument,
@@ -69,18 +72,19 @@ export const runRedo = defineTool({
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("redo", run));
     checkRevision(run, args.expected_revision);
+    await checkAgent(call.ctx, run);
     return inTwoCalls(call.ctx, run, {
       action: "redo",
       token: args.confirm_token,
       previewed: wishArgsSchema,
       wishOf: (previewed) => wishOf(args, call.ctx, run, previewed),
       preview: (wish, before) => preview(call.ctx, run, wish, before),
-      carryOut: (restore, wish) => carryOut(args, call, run, restore, wish),
+      carryOut: (restore, wish) => carryOut(call, run, restore, wish),
     });
   },
   render: (answer) =>
     renderAnswer(answer, [
-      ...previewLines(answer, "run_redo with the same step (and the instructions, if any) and"),
+      ...previewLines(answer, "run_redo with the same step and"),
       answer.redone === undefined
         ? null
         : `step ${answer.redone.step} runs again as attempt ${answer.redone.attempt}; reopened: ${answer.redone.reopened_steps.join(", ")}`,
@@ -91,17 +95,39 @@ export const runRedo = defineTool({
 interface Wish extends RestoreWish {
   readonly point: EntryPoint;
   readonly add_iterations: number;
+  readonly instructions: string | null;
 }
 
-const wishArgsSchema = z.strictObject({ step: z.string(), add_iterations: z.number(), overwrite: z.array(z.string()) });
+/** Longer instructions would make the token too long for an answer: it holds their hash, and they are given again. */
+const TOKEN_INSTRUCTIONS = 1_000;
+
+const wishArgsSchema = z.strictObject({
+  step: z.string(),
+  add_iterations: z.number(),
+  overwrite: z.array(z.string()),
+  instructions: z.strictObject({ sha256: z.string(), text: z.string().nullable() }).nullable(),
+});
+type Previewing = z.output<typeof wishArgsSchema>;
+
+function held(text: string): NonNullable<Previewing["instructions"]> {
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return { sha256, text: text.length <= TOKEN_INSTRUCTIONS ? text : null };
+}
+
+/** The instructions of both calls: what the preview had may be left out in the second one, and may not become another. */
+function instructionsIn(given: string | undefined, previewed: Previewing | null) {
+  const before = previewed?.instructions ?? null;
+  if (given !== undefined) return { text: given, token: previewed !== null && before === null ? null : held(given) };
+  if (before !== null && before.text === null)
+    throw new LoopkeeperError(
+      "bad_input",
+      "instructions: those of the preview are too long for its token. Give the same ones again with the confirming call.",
+    );
+  return { text: before?.text ?? null, token: before };
+}
 
 /** What the arguments ask for; what they leave out is as it was previewed. */
-async function wishOf(
-  args: Args,
-  ctx: ToolContext,
-  run: RunRecord,
-  previewed: z.output<typeof wishArgsSchema> | null,
-): Promise<Wish> {
+async function wishOf(args: Args, ctx: ToolContext, run: RunRecord, previewed: Previewing | null): Promise<Wish> {
   const facts = await gateFacts(ctx, run);
   const step = facts.steps.find((candidate) => candidate.step === args.step);
   if (step === undefined)
@@ -122,8 +148,14 @@ async function wishOf(
       `needs_iterations: 0 iterations are left for step ${step.step}: give \`add_iterations\`, or grant first with run_grant_iterations.`,
     );
   const overwrite = args.overwrite ?? previewed?.overwrite ?? [];
-  const canonical = canonicalJson({ step: step.step, add_iterations: more, overwrite: [...overwrite].sort() });
-  return { action: "redo", to: point.entry, overwrite, args: canonical, point, add_iterations: more };
+  const { text, token } = instructionsIn(args.instructions, previewed);
+  const canonical = canonicalJson({
+    step: step.step,
+    add_iterations: more,
+    overwrite: [...overwrite].sort(),
+    instructions: token,
+  });
+  return { action: "redo", to: point.entry, overwrite, args: canonical, point, add_iterations: more, instructions: text };
 }
 
 async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Previewed | null): Promise<Answer> {
@@ -134,7 +166,7 @@ async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Pre
 }
 
 /** Takes the files back, then reopens the steps in one transaction; a worker carries the run on. */
-async function carryOut(args: Args, call: Call, run: RunRecord, restore: RunRestore, wish: Wish): Promise<Answer> {
+async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: Wish): Promise<Answer> {
   const { ctx, request } = call;
   const answer = await holding(ctx, run, async (lease) => {
     const at = now();
@@ -152,13 +184,13 @@ async function carryOut(args: Args, call: Call, run: RunRecord, restore: RunRest
         at,
         add_iterations: wish.add_iterations,
         instructions:
-          args.instructions === undefined
+          wish.instructions === null
             ? []
             : [
                 {
                   id: newToken(),
                   kind: "instructions",
-                  text: args.instructions,
+                  text: wish.instructions,
                   at,
                   delivered_at: null,
                   delivered_iteration: null,
@@ -171,6 +203,7 @@ async function carryOut(args: Args, call: Call, run: RunRecord, restore: RunRest
           removed: result.removed,
           kept: result.kept,
           left_behind: result.left_behind,
+          went_back: wentBack(run, restore),
         },
       },
     );

@@ -4,10 +4,12 @@ import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
 import { holding } from "../resume/hold-run.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
+import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, newRunId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { checkAgent } from "./agent-there.ts";
 import {
   asides,
   captureAfter,
@@ -112,6 +114,7 @@ async function wishOf(
     );
   const restart = args.restart ?? previewed?.restart ?? false;
   if (restart && id !== start) throw new LoopkeeperError("bad_input", "restart goes with a reset to the start; leave `to` out.");
+  if (restart) await checkAgent(ctx, run);
   const overwrite = args.overwrite ?? previewed?.overwrite ?? [];
   const canonical = canonicalJson({ to: to.id, restart, overwrite: [...overwrite].sort() });
   return { action: "reset", to, to_start: id === start, restart, overwrite, args: canonical };
@@ -161,6 +164,7 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
             removed: result.removed,
             kept: result.kept,
             left_behind: result.left_behind,
+            went_back: wentBack(run, restore),
             restarted_run_id: restarted,
             was_reset: run.was_reset,
           },

@@ -4,6 +4,7 @@ import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { type AttemptRecord, isLive, type RunRecord } from "../run/run.ts";
+import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
@@ -89,6 +90,7 @@ async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
   const facts = await gateFacts(ctx, run);
   const from = args.from ?? defaultFrom(facts);
   checkNeeds(args, facts, from);
+  await checkAgent(ctx, run);
   const waitUntil = scheduledFor(args, run);
   if (waitUntil !== null && args.dry_run !== true) return schedule(args, call, facts, waitUntil);
   const prepared = await prepareResume(ctx, facts, args, from);

@@ -92,5 +92,7 @@ function cancelled(run: RunRecord, at: string, why: string | null): StopRecord {
     background: run.stop?.background ?? [],
     alive_until: null,
     gaps: [],
+    failed_steps: [],
+    unreachable_steps: [],
   };
 }

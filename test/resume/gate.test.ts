@@ -41,7 +41,7 @@ function everyRun(): readonly { readonly name: string; readonly run: RunRecord }
   ];
 }
 
-const BEGUN = [{ step: "main", entry_checkpoint: "cp_entry" }];
+const BEGUN = [{ step: "main", attempt: 1, entry_checkpoint: "cp_entry" }];
 const factsOf = (run: RunRecord) => ({ run, steps: [aStep({ attempt: 1, state: "stopped" })], attempts: BEGUN, undelivered: [] });
 
 describe("the gate", () => {

@@ -91,6 +91,8 @@ export function aStop(fields: Partial<StopRecord> = {}): StopRecord {
     background: [],
     alive_until: null,
     gaps: [],
+    failed_steps: [],
+    unreachable_steps: [],
     ...fields,
   };
 }
