@@ -127,6 +127,8 @@ export interface Product {
   readonly env: Readonly<Record<string, string>>;
   /** Adds an agent that plays these turns (see the scripted agent's docstring); the name is for `agent`. */
   agent(name: string, turns: readonly unknown[], more?: Readonly<Record<string, unknown>>): string;
+  /** Takes an agent out of the configuration again. */
+  forget(name: string): void;
   /** Sets further fields of the configuration file. */
   configure(fields: Readonly<Record<string, unknown>>): void;
   connect(env?: Readonly<Record<string, string>>, cwd?: string): Promise<Door>;
@@ -177,6 +179,10 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
       };
       save();
       return name;
+    },
+    forget: (name) => {
+      delete agents[name];
+      save();
     },
     configure: (more) => {
       fields = { ...fields, ...more };
