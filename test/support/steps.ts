@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Answer, Door, Product, RunView } from "./product.ts";
+import type { Door, Product, RunView } from "./product.ts";
 
 /** Stories of runs with several steps: each step's agent is told apart by the first prompt of its session. */
 
@@ -58,17 +58,6 @@ export async function startStory(
 
 /** State and attempt of each step, by its name. */
 export const states = (run: RunView) => Object.fromEntries(run.steps.map((step) => [step.step, [step.state, step.attempt]]));
-
-/** Preview and confirmation in one go. */
-export async function redone(
-  door: Door,
-  run_id: string,
-  args: Readonly<Record<string, unknown>>,
-): Promise<{ readonly preview: Answer; readonly answer: Answer }> {
-  const preview = await door.call("run_redo", { run_id, ...args });
-  const answer = await door.call("run_redo", { run_id, step: args["step"], confirm_token: preview.confirm_token });
-  return { preview, answer };
-}
 
 const promptSchema = z.object({ type: z.literal("prompt"), text: z.string() });
 
