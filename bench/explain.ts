@@ -89,7 +89,7 @@ async function account(store: Store, run: RunRecord): Promise<unknown> {
   if (run.stop === null) throw new Error("the run has no stop");
   const nowhere = {
     discover: () => Promise.reject(new LoopkeeperError("repository_problem", "not looked at here")),
-    isPresent: () => Promise.resolve(false),
+    presentOf: () => Promise.resolve(new Set<string>()),
     drift: () => Promise.reject(new Error("there is no checkpoint to compare with")),
   };
   return explain(

@@ -2,9 +2,9 @@ import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Bundled, BundledCheckpoint } from "./bundles.ts";
 import type { Checkpoints } from "./checkpoint.ts";
-import { commitOf, fullBranch } from "./head.ts";
+import { commitsOf, fullBranch } from "./head.ts";
 import { withPrivateLock } from "./lock.ts";
-import { type Meta, readMeta } from "./meta.ts";
+import { type Meta, readMetas } from "./meta.ts";
 import { joinNul } from "./path-text.ts";
 import { commitMeta } from "./record.ts";
 import { outgoingRef } from "./refs.ts";
@@ -13,16 +13,44 @@ import { secretsIn } from "./secrets.ts";
 
 type Input = Parameters<Checkpoints["bundle"]>[1];
 
+/** Commits of checkpoints in which no secret was found: what a commit holds never changes, so none is searched twice. */
+export interface Harmless {
+  has(commit: string): boolean;
+  add(commit: string): void;
+}
+
+const MAX_REMEMBERED = 10_000;
+
+export function rememberHarmless(): Harmless {
+  const known = new Set<string>();
+  return {
+    has: (commit) => known.has(commit),
+    add: (commit) => {
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      known.add(commit);
+    },
+  };
+}
+
 /** Writes checkpoints with all that the run's remote lacks of them into a file that git can fetch from. */
-export function bundleCheckpoints(git: RepoGit, input: Input): Promise<Bundled> {
+export function bundleCheckpoints(git: RepoGit, input: Input, harmless: Harmless): Promise<Bundled> {
   return withPrivateLock(git.private_dir, async () => {
     const seen = new Map<string, boolean>();
     const checkpoints: BundledCheckpoint[] = [];
-    for (const wanted of input.checkpoints) {
-      const meta = await readMeta(git, wanted.commit);
-      if (meta !== null) checkpoints.push(await withoutSecrets(git, wanted, meta, seen));
+    const metas = await readMetas(
+      git,
+      input.checkpoints.map(({ commit }) => commit),
+    );
+    // When nothing had changed, several checkpoints are one commit.
+    const clean = new Map<string, BundledCheckpoint>();
+    for (const { id, commit } of input.checkpoints) {
+      const meta = metas.get(commit);
+      if (meta === undefined) continue;
+      const made = clean.get(commit) ?? (await withoutSecrets(git, { id, commit }, meta, { seen, harmless }));
+      clean.set(commit, made);
+      checkpoints.push({ ...made, id });
     }
-    const branch = input.branch === null ? null : await commitOf(git, fullBranch(input.branch));
+    const [branch = null, base = null] = await tipsOf(git, input);
     const refs = [
       ...checkpoints.map(({ id, commit }) => ({ ref: outgoingRef(input.run_id, id), commit })),
       ...(branch === null ? [] : [{ ref: outgoingRef(input.run_id, "branch"), commit: branch }]),
@@ -36,6 +64,7 @@ export function bundleCheckpoints(git: RepoGit, input: Input): Promise<Bundled> 
         ...(await write(
           git,
           input,
+          base,
           refs.map(({ ref }) => ref),
         )),
       };
@@ -45,14 +74,28 @@ export function bundleCheckpoints(git: RepoGit, input: Input): Promise<Bundled> 
   });
 }
 
+/** Commits of the branch and of the base; null for what is not there or was not asked for. */
+async function tipsOf(git: RepoGit, { branch, base }: Input): Promise<(string | null)[]> {
+  const wanted = [branch === null ? null : fullBranch(branch), base];
+  const found = await commitsOf(
+    git,
+    wanted.filter((one) => one !== null),
+  );
+  return wanted.map((one) => (one === null ? null : (found.shift() ?? null)));
+}
+
 /**
  * What the remote has is left out. Without a remote the whole history goes along if it fits; if not, the other clone must have
  * the commit that the run began on.
  */
-async function write(git: RepoGit, input: Input, refs: readonly string[]): Promise<Pick<Bundled, "bytes" | "too_big" | "needs">> {
+async function write(
+  git: RepoGit,
+  input: Input,
+  base: string | null,
+  refs: readonly string[],
+): Promise<Pick<Bundled, "bytes" | "too_big" | "needs">> {
   const { remote_name } = git.repo;
   const known = remote_name !== null && /^[\w.-]+$/.test(remote_name) ? [`--remotes=${remote_name}`] : [];
-  const base = input.base === null ? null : await commitOf(git, input.base);
   const ways = [
     ...(known.length > 0 || !input.thin ? [{ without: known, needs: null }] : []),
     ...(base === null ? [] : [{ without: [...known, base], needs: base }]),
@@ -74,9 +117,10 @@ async function withoutSecrets(
   git: RepoGit,
   { id, commit }: { readonly id: string; readonly commit: string },
   meta: Meta,
-  seen: Map<string, boolean>,
+  known: { readonly seen: Map<string, boolean>; readonly harmless: Harmless },
 ): Promise<BundledCheckpoint> {
-  const paths = await secretsIn(git, [meta.tree, meta.index_tree], meta.head, seen);
+  const paths = known.harmless.has(commit) ? [] : await secretsIn(git, [meta.tree, meta.index_tree], meta.head, known.seen);
+  if (paths.length === 0) known.harmless.add(commit);
   if (paths.length === 0) return { id, commit, tree: meta.tree, index_tree: meta.index_tree, left_out: [] };
   const gone = new Set(paths);
   const tree = await treeWithout(git, meta.tree, paths);
@@ -96,7 +140,7 @@ async function withoutSecrets(
     (await git.run(["rev-parse", `${commit}${meta.head === null ? "^1^1" : "^2^2"}^@`], { ok: [0, 128] })).text,
   ];
   const pinned = pins.split("\n").filter((oid) => /^[0-9a-f]{40,64}$/.test(oid));
-  return { id, commit: await commitMeta(git, stripped, pinned, `@${date} +0000`), tree, index_tree, left_out: paths };
+  return { id, commit: await commitMeta(git, stripped, pinned, `${date} +0000`), tree, index_tree, left_out: paths };
 }
 
 async function treeWithout(git: RepoGit, tree: string, paths: readonly string[]): Promise<string> {

@@ -2,7 +2,7 @@ import { canonicalJson, sha256 } from "../run/id.ts";
 import type { CheckpointKind } from "../run/run.ts";
 import type { Captured } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
-import { type HeadState, readHead } from "./head.ts";
+import { commitsOf, type HeadState, readHead } from "./head.ts";
 import { dropOwnIndexLock } from "./index-lock.ts";
 import { withPrivateLock } from "./lock.ts";
 import { withNested } from "./nested.ts";
@@ -130,24 +130,52 @@ function isRepairable(error: unknown): boolean {
 /** Fails when an object of the checkpoint is missing, after taking the ref away again. */
 async function verifyConnected(git: RepoGit, commit: string, base: string | null, ref: string): Promise<void> {
   try {
-    await walkObjects(git, commit, base);
+    await walkObjects(git, [commit], base);
   } catch (error) {
     await git.run(["update-ref", "-d", ref]);
     throw error;
   }
 }
 
-/** Walks what the checkpoint adds to the commit it stands on. */
-async function walkObjects(git: RepoGit, commit: string, base: string | null): Promise<void> {
-  await git.run(["rev-list", "--objects", "--quiet", commit, ...(base === null ? [] : ["--not", base])]);
+/** Walks what checkpoints add to the commit they stand on. */
+async function walkObjects(git: RepoGit, commits: readonly string[], base: string | null): Promise<void> {
+  await git.run(["rev-list", "--objects", "--quiet", ...commits, ...(base === null ? [] : ["--not", base])]);
+}
+
+/** The given checkpoints of which every object is there; those that stand on one commit are walked together. */
+export async function connectedOf(git: RepoGit, commits: readonly string[]): Promise<ReadonlySet<string>> {
+  const unique = [...new Set(commits)];
+  const heads =
+    unique.length > 1
+      ? await commitsOf(
+          git,
+          unique.map((commit) => `${commit}^2^1`),
+        )
+      : [];
+  const groups = new Map<string | null, string[]>();
+  for (const [n, commit] of unique.entries()) {
+    const head = heads[n] ?? null;
+    groups.set(head, [...(groups.get(head) ?? []), commit]);
+  }
+  const found = new Set<string>();
+  for (const [head, group] of groups) {
+    const together = head !== null && group.length > 1 && (await walks(git, group, head));
+    for (const commit of group) if (together || (await isConnected(git, commit))) found.add(commit);
+  }
+  return found;
 }
 
 /** True when every object of the checkpoint is there. */
 export async function isConnected(git: RepoGit, commit: string): Promise<boolean> {
+  // Two parents: HEAD, which the index commit has too, and that. One: the checkpoint was taken before the first commit.
+  if (await walks(git, [commit], `${commit}^2^1`)) return true;
+  const parents = await git.run(["rev-list", "--parents", "-n", "1", commit], { ok: [0, 128] });
+  return parents.text.split(" ").length === 2 && walks(git, [commit], null);
+}
+
+async function walks(git: RepoGit, commits: readonly string[], base: string | null): Promise<boolean> {
   try {
-    const parents = (await git.run(["rev-list", "--parents", "-n", "1", commit])).text.split(" ").slice(1);
-    // Two parents: HEAD and the index commit. One: the checkpoint was taken before the first commit.
-    await walkObjects(git, commit, parents.length === 2 ? (parents[0] ?? null) : null);
+    await walkObjects(git, commits, base);
     return true;
   } catch (error) {
     if (error instanceof GitFailure) return false;

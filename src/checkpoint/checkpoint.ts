@@ -179,6 +179,8 @@ export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository>
   ): Promise<Captured>;
   /** True when all objects of the checkpoint are there. */
   isPresent(repo: Repository, commit: string): Promise<boolean>;
+  /** Of these checkpoints the ones whose objects are all there. */
+  presentOf(repo: Repository, commits: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
    * Difference of two commits or trees: at most `limit` files listed, after the first `skip`. `path` (a file or a folder) narrows

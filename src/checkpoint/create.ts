@@ -1,6 +1,6 @@
 import { type FetchCommits, fetchOne, unbundleCheckpoints } from "./bundle-in.ts";
-import { bundleCheckpoints } from "./bundle-out.ts";
-import { capture, isConnected, treeNow } from "./capture.ts";
+import { bundleCheckpoints, rememberHarmless } from "./bundle-out.ts";
+import { capture, connectedOf, isConnected, treeNow } from "./capture.ts";
 import type { Checkpoints, Repository } from "./checkpoint.ts";
 import { commitAll } from "./commit-all.ts";
 import { patchPage } from "./diff-patch.ts";
@@ -12,6 +12,7 @@ import type { AskRemote } from "./drift-remote.ts";
 import { fetchThroughScratch } from "./fetch-scratch.ts";
 import { foreignCommits } from "./foreign-commits.ts";
 import { createGit, type Git, listRemote } from "./git.ts";
+import { configReader } from "./git-config.ts";
 import { commitOf, reviveBranch } from "./head.ts";
 import { holdingsOf } from "./holdings-of.ts";
 import { withoutIgnored } from "./ignored.ts";
@@ -20,10 +21,10 @@ import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
 import { freeCheckpoints, mendRemoval, removeWorktree } from "./reclaim.ts";
-import { packRefs } from "./refs.ts";
+import { refPacker } from "./refs.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
-import { discoverRepository, rememberRoots } from "./repository.ts";
+import { discoverRepository, rememberFacts, rememberRoots } from "./repository.ts";
 import { applyRestore } from "./restore-apply.ts";
 import { planRestore } from "./restore-plan.ts";
 import { restoreWhole } from "./restore-whole.ts";
@@ -46,9 +47,12 @@ export interface CheckpointsOptions {
 
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const git = gitOf(options);
-  const roots = rememberRoots();
-  const discover = (path: string) => discoverRepository(git, options.home, roots, path);
-  const open = (repo: Repository) => openRepoGit(git, repo, options);
+  const config = configReader(git, options);
+  const discovery = { git, home: options.home, config, roots: rememberRoots(), facts: rememberFacts() };
+  const pack = refPacker();
+  const harmless = rememberHarmless();
+  const discover = (path: string) => discoverRepository(discovery, path);
+  const open = (repo: Repository) => openRepoGit(git, config, repo, options);
   const within = async <T>(repo: Repository, work: (git: RepoGit) => Promise<T>): Promise<T> => work(await open(repo));
   const opened = async (path: string): Promise<RepoGit | null> => {
     try {
@@ -76,7 +80,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     normaliseRemote,
     resolve: (repo, revision) => within(repo, (bound) => commitOf(bound, revision)),
     dirtyFiles: (repo) => within(repo, dirtyFiles),
-    mirrorRemotes: (repo) => within(repo, mirrorRemotes),
+    mirrorRemotes: async (repo) => mirrorRemotes(await config(repo)),
     addWorktree: (repo, input) => within(repo, (bound) => addWorktree(bound, input)),
     rebuildWorktree: (repo, input) => within(repo, (bound) => rebuildWorktree(bound, input)),
     worktreeState,
@@ -85,10 +89,11 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     setLockAside: (repo, lock, stopped_ms) => setLockAside(lock, { ...repo, stopped_ms }),
     capture: (repo, input) => within(repo, (bound) => capture(bound, input)),
     isPresent: (repo, commit) => within(repo, (bound) => isConnected(bound, commit)),
-    bundle: (repo, input) => within(repo, (bound) => bundleCheckpoints(bound, input)),
+    presentOf: (repo, commits) => within(repo, (bound) => connectedOf(bound, commits)),
+    bundle: (repo, input) => within(repo, (bound) => bundleCheckpoints(bound, input, harmless)),
     unbundle: (repo, input) => within(repo, (bound) => unbundleCheckpoints(bound, input, fetchCommits)),
     fetchCommit: (repo, commit) => within(repo, (bound) => fetchOne(bound, commit, fetchCommits)),
-    packRefs: (repo) => within(repo, packRefs),
+    packRefs: (repo) => within(repo, pack),
     diffSummary: (repo, from, to, limit, { skip = 0, path = null } = {}) =>
       within(repo, (bound) => diffSummary(bound, { from, to, path }, { skip, limit })),
     patchPage: (repo, from, to, { path, ...page }) => within(repo, (bound) => patchPage(bound, { from, to, path }, page)),

@@ -29,7 +29,7 @@ async function firstEntry(git: RepoGit, runId: string): Promise<Meta | null> {
     git,
     refs.map((item) => item.commit),
   );
-  const entries = metas.filter((meta) => meta.kind === "entry").sort((a, b) => (a.at < b.at ? -1 : 1));
+  const entries = [...metas.values()].filter((meta) => meta.kind === "entry").sort((a, b) => (a.at < b.at ? -1 : 1));
   return entries[0] ?? null;
 }
 

@@ -2,7 +2,7 @@ import { isoOf } from "../run/clock.ts";
 import { operationSince } from "./drift-operation.ts";
 import { type AskRemote, type RemoteView, remoteGrowth, remoteMove, viewRemote, withRemoteObjects } from "./drift-remote.ts";
 import type { Drift, DriftInput, ForeignCommit, GitLock, WorktreeState } from "./drift-shapes.ts";
-import { commitOf, fullBranch, readHead, trackingOf } from "./head.ts";
+import { commitOf, commitsOf, fullBranch, readHead, trackingOf } from "./head.ts";
 import { headLogSince } from "./head-log.ts";
 import { locksLeft } from "./locks-left.ts";
 import { changedSince } from "./look-aside.ts";
@@ -127,9 +127,12 @@ async function commitsByOthers(
   branchTips: readonly (string | null)[],
   head: string | null,
 ): Promise<{ readonly listed: ForeignCommit[]; readonly total: number }> {
-  const since = input.checkpoint.head === null ? [] : ["--not", input.checkpoint.head];
-  const onBranch = await logOf(git, await present(git, branchTips), since);
-  const known = new Set(branchTips);
+  const stood = input.checkpoint.head;
+  const since = stood === null ? [] : ["--not", stood];
+  // A tip that is where it was has nothing on top.
+  const moved = branchTips.filter((tip) => tip !== stood);
+  const onBranch = await logOf(git, await present(git, moved), since);
+  const known = new Set([...branchTips, stood]);
   const elsewhere =
     head === null || known.has(head)
       ? []
@@ -142,9 +145,9 @@ async function commitsByOthers(
 }
 
 async function present(git: RepoGit, tips: readonly (string | null)[]): Promise<string[]> {
-  const here: string[] = [];
-  for (const tip of new Set(tips)) if (tip !== null && (await commitOf(git, tip)) !== null) here.push(tip);
-  return here;
+  const named = [...new Set(tips.filter((tip) => tip !== null))];
+  const found = await commitsOf(git, named);
+  return named.filter((_tip, n) => found[n] !== null);
 }
 
 const MAX_LOGGED = 600;

@@ -1,5 +1,5 @@
 import type { ForeignCommit } from "./drift-shapes.ts";
-import { commitOf } from "./head.ts";
+import { commitsOf } from "./head.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 export interface ForeignCommitsInput {
@@ -12,7 +12,8 @@ export interface ForeignCommitsInput {
 
 /** Commits that `head` holds and `since` does not, without the given ones, newest first. Empty when a commit is gone. */
 export async function foreignCommits(git: RepoGit, input: ForeignCommitsInput): Promise<readonly ForeignCommit[]> {
-  for (const commit of [input.head, input.since]) if (commit !== null && (await commitOf(git, commit)) === null) return [];
+  const named = [input.head, input.since].filter((commit) => commit !== null);
+  if ((await commitsOf(git, named)).includes(null)) return [];
   const since = input.since === null ? [] : ["--not", input.since];
   const count = String(input.limit + input.own.length);
   const listed = await git.run(["log", "-z", "-n", count, "--format=%H%x09%an%x09%s", input.head, ...since]);

@@ -1,3 +1,4 @@
+import { refInFiles, type Standing, standInFiles } from "./ref-files.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 /** Where a working tree stands. */
@@ -10,20 +11,46 @@ export interface HeadState {
 }
 
 export async function readHead(git: RepoGit): Promise<HeadState> {
-  const [head, branch] = await Promise.all([commitOf(git, "HEAD"), readBranch(git)]);
+  const { head, branch } = await readStand(git);
   const upstream = branch === null ? null : await trackingOf(git, branch);
   return { head, branch, upstream };
 }
 
+/** Commit and branch of HEAD. */
+export async function readStand(git: RepoGit): Promise<Standing> {
+  const stand = await standInFiles(git.repo, git.config);
+  if (stand !== undefined) return stand;
+  const [head, branch] = await Promise.all([commitByGit(git, "HEAD"), branchByGit(git)]);
+  return { head, branch };
+}
+
 export async function readBranch(git: RepoGit): Promise<string | null> {
+  return (await readStand(git)).branch;
+}
+
+async function branchByGit(git: RepoGit): Promise<string | null> {
   const answer = await git.run(["symbolic-ref", "-q", "HEAD"], { ok: [0, 1, 128] });
   return answer.code === 0 ? answer.text : null;
 }
 
 /** The commit of a revision, or null. */
 export async function commitOf(git: RepoGit, revision: string): Promise<string | null> {
+  if (revision === "HEAD") return (await readStand(git)).head;
+  const commit = await refInFiles(git.repo, git.config, revision);
+  return commit === undefined ? commitByGit(git, revision) : commit;
+}
+
+async function commitByGit(git: RepoGit, revision: string): Promise<string | null> {
   const answer = await git.run(["rev-parse", "-q", "--verify", "--end-of-options", `${revision}^{commit}`], { ok: [0, 1, 128] });
   return answer.code === 0 && answer.text !== "" ? answer.text : null;
+}
+
+/** As `commitOf` for several revisions of ours, with one git process. */
+export async function commitsOf(git: RepoGit, revisions: readonly string[]): Promise<(string | null)[]> {
+  if (revisions.length === 0) return [];
+  const input = revisions.map((revision) => `${revision}^{commit}\n`).join("");
+  const lines = (await git.run(["cat-file", "--batch-check"], { input })).text.split("\n");
+  return revisions.map((_revision, n) => /^([0-9a-f]{40,64}) commit \d+$/.exec(lines[n] ?? "")?.[1] ?? null);
 }
 
 /** The last known commit of a branch at the run's remote. */

@@ -43,28 +43,26 @@ const PLACES = ["^2^2", "^1^1"] as const;
 
 /** Null when the commit is no checkpoint, or its objects are gone. */
 export async function readMeta(git: RepoGit, commit: string): Promise<Meta | null> {
-  for (const place of PLACES) {
-    const found = await git.run(["cat-file", "blob", `${commit}${place}:${META_NAME}`], { ok: [0, 1, 128] });
-    const meta = found.code === 0 ? parseMeta(found.bytes) : null;
-    if (meta !== null) return meta;
-  }
-  return null;
+  return (await readMetas(git, [commit])).get(commit) ?? null;
 }
 
-/** Metas of many checkpoints with one git call; what cannot be read is left out. */
-export async function readMetas(git: RepoGit, commits: readonly string[]): Promise<Meta[]> {
-  if (commits.length === 0) return [];
-  const input = [...new Set(commits)].flatMap((commit) => PLACES.map((place) => `${commit}${place}:${META_NAME}\n`)).join("");
-  const { bytes } = await git.run(["cat-file", "--batch"], { input });
-  const metas: Meta[] = [];
-  for (let at = 0; at < bytes.length; ) {
+/** Metas of many checkpoints, by commit, with one git call; what cannot be read is left out. */
+export async function readMetas(git: RepoGit, commits: readonly string[]): Promise<Map<string, Meta>> {
+  const metas = new Map<string, Meta>();
+  const places = [...new Set(commits)].flatMap((commit) =>
+    PLACES.map((place) => ({ commit, name: `${commit}${place}:${META_NAME}` })),
+  );
+  if (places.length === 0) return metas;
+  const { bytes } = await git.run(["cat-file", "--batch"], { input: places.map(({ name }) => `${name}\n`).join("") });
+  let at = 0;
+  // One answer for each question, in their order: a header, and for an object its bytes.
+  for (const { commit } of places) {
     const end = bytes.indexOf(10, at);
-    const header = bytes.toString("latin1", at, end);
+    const [, kind, size] = /^[0-9a-f]{40,64} (\w+) (\d+)$/.exec(bytes.toString("latin1", at, end)) ?? [];
     at = end + 1;
-    const size = / blob (\d+)$/.exec(header)?.[1];
     if (size === undefined) continue;
-    const meta = parseMeta(bytes.subarray(at, at + Number(size)));
-    if (meta !== null) metas.push(meta);
+    const meta = kind === "blob" ? parseMeta(bytes.subarray(at, at + Number(size))) : null;
+    if (meta !== null && !metas.has(commit)) metas.set(commit, meta);
     at += Number(size) + 1;
   }
   return metas;

@@ -1,9 +1,7 @@
-import type { RepoGit } from "./repo-git.ts";
+import type { GitConfig } from "./git-config.ts";
 
 /** Names of remotes that a push mirrors to: they would get the hidden refs too. */
-export async function mirrorRemotes(git: RepoGit): Promise<readonly string[]> {
-  const output = await git.run(["config", "--type=bool", "--get-regexp", "^remote\\..*\\.mirror$"], { ok: [0, 1, 128] });
-  if (output.code !== 0) return [];
-  const lines = output.bytes.toString("utf8").split("\n");
-  return lines.flatMap((line) => /^remote\.(.*)\.mirror true$/u.exec(line)?.[1] ?? []);
+export function mirrorRemotes(config: GitConfig): readonly string[] {
+  const names = config.settings.flatMap(({ key }) => /^remote\.(.*)\.mirror$/su.exec(key)?.[1] ?? []);
+  return [...new Set(names)].filter((name) => config.isTrue(`remote.${name}.mirror`));
 }

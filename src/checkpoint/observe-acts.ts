@@ -5,7 +5,7 @@ import type { Act } from "../run/act.ts";
 import { isoOf } from "../run/clock.ts";
 import { sha256 } from "../run/id.ts";
 import { type Intent, intentsOf, makesCommits } from "./act-intents.ts";
-import { commitOf, readBranch } from "./head.ts";
+import { readStand } from "./head.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 /** Where HEAD's reflog and the refs stood. */
@@ -28,10 +28,10 @@ export interface ObserveInput {
 const MAX_REFS = 5_000;
 
 export async function actMark(git: RepoGit): Promise<string> {
-  const refs = await readRefs(git);
+  const { refs, head } = await readRefs(git);
   const mark: Mark = {
     v: 1,
-    head: await commitOf(git, "HEAD"),
+    head,
     // The line holds a commit's subject, and what is stored is redacted: a line with a credential in it would not be found again.
     last_line: hashed((await readReflog(git))?.at(-1) ?? ""),
     refs: Object.keys(refs).length > MAX_REFS ? null : refs,
@@ -43,11 +43,8 @@ export async function observeActs(git: RepoGit, markText: string, input: Observe
   const mark = markSchema.parse(JSON.parse(markText));
   const entries = await reflogSince(git, mark);
   const commits =
-    entries === null
-      ? await commitsWithoutReflog(git, mark, input)
-      : commitsOf(await withoutStrangers(git, entries, input), input);
-  const refs = await readRefs(git);
-  const seen: Seen = { mark, refs, entries: entries ?? [], head: await commitOf(git, "HEAD"), branch: await readBranch(git) };
+    entries === null ? await commitsWithoutReflog(git, mark, input) : commitsOf(withoutStrangers(git, entries, input), input);
+  const seen: Seen = { mark, entries: entries ?? [], ...(await readRefs(git)) };
   const acts: Act[] = [...commits];
   for (const { command, outcome } of input.commands) {
     for (const intent of intentsOf(command)) {
@@ -97,12 +94,8 @@ function commitsOf(entries: readonly ReflogEntry[], input: ObserveInput): Act[] 
  * Without what somebody else did in the same tree meanwhile: an engine works under the identity that git has here, so a
  * move under another one is a stranger's, unless a command of the run names that identity or sets one.
  */
-async function withoutStrangers(
-  git: RepoGit,
-  entries: readonly ReflogEntry[],
-  input: ObserveInput,
-): Promise<readonly ReflogEntry[]> {
-  const own = (await git.run(["config", "--get", "user.email"], { ok: [0, 1, 128] })).text.trim();
+function withoutStrangers(git: RepoGit, entries: readonly ReflogEntry[], input: ObserveInput): readonly ReflogEntry[] {
+  const own = git.config.last("user.email")?.trim() ?? "";
   if (own === "" || entries.every((entry) => entry.email === own)) return entries;
   const commands = input.commands.map(({ command }) => command).join("\n");
   const setsIdentity = /user\.(?:email|name)|GIT_COMMITTER_(?:EMAIL|NAME)/.test(commands);
@@ -202,14 +195,17 @@ async function isElsewhere(git: RepoGit, folder: string | null): Promise<boolean
   return (await stat(path).catch(() => null)) !== null;
 }
 
-async function readRefs(git: RepoGit): Promise<Record<string, string>> {
-  const listed = await git.run(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"]);
-  return Object.fromEntries(
-    listed.text.split("\n").flatMap((line) => {
-      const space = line.indexOf(" ");
-      return space < 0 ? [] : [[line.slice(space + 1), line.slice(0, space)]];
-    }),
-  );
+/** Branches, tags, remote-tracking refs and HEAD: with one git process, unless HEAD is on no branch that has a commit. */
+async function readRefs(git: RepoGit): Promise<Pick<Seen, "refs" | "head" | "branch">> {
+  const format = "--format=%(HEAD)%(objectname) %(refname)";
+  const listed = await git.run(["for-each-ref", format, "refs/heads", "refs/tags", "refs/remotes"]);
+  const found = listed.text.split("\n").flatMap((line) => {
+    const space = line.indexOf(" ", 1);
+    return space < 0 ? [] : [{ ref: line.slice(space + 1), oid: line.slice(1, space), is_head: line.startsWith("*") }];
+  });
+  const refs = Object.fromEntries(found.map(({ ref, oid }) => [ref, oid]));
+  const on = found.find((one) => one.is_head);
+  return on === undefined ? { refs, ...(await readStand(git)) } : { refs, head: on.oid, branch: on.ref };
 }
 
 /** HEAD's reflog of this working tree alone, from a byte on; null when there is none. Others' worktrees have their own. */

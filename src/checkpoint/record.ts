@@ -1,9 +1,10 @@
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { now } from "../run/clock.ts";
+import { msOf, now } from "../run/clock.ts";
 import type { CheckpointKind } from "../run/run.ts";
 import type { HeadState } from "./head.ts";
 import { META_NAME, type Meta } from "./meta.ts";
+import { type GitDate, type NewObjects, newObjects } from "./new-objects.ts";
 import { operationOf, stateFiles } from "./op-state.ts";
 import { absolute, splitNul, textOfPath } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -20,7 +21,8 @@ export async function writeCheckpoint(
   head: HeadState,
   input: { readonly run_id: string; readonly id: string; readonly kind: CheckpointKind },
 ): Promise<{ commit: string; meta: Meta }> {
-  const [size, state] = await Promise.all([sizeAgainstHead(git, snapshot, head.head), storeState(git)]);
+  const objects = newObjects(git);
+  const [size, state] = await Promise.all([sizeAgainstHead(git, snapshot, head.head), stateIn(git, objects)]);
   const meta: Meta = {
     v: 1,
     kind: input.kind,
@@ -40,17 +42,25 @@ export async function writeCheckpoint(
     state: state.files,
     skipped: [...snapshot.skipped],
   };
-  return { commit: await commitMeta(git, meta, state.pins), meta };
+  const commit = addMeta(objects, meta, state.pins, `${Math.floor(msOf(meta.at) / 1000)} +0000`);
+  await objects.write();
+  return { commit, meta };
 }
 
-/** The three commits of a checkpoint. With a date (`@seconds +0000`), the same meta always gives the same commits. */
-export async function commitMeta(git: RepoGit, meta: Meta, pins: readonly string[], date?: string): Promise<string> {
+/** Writes the three commits of a checkpoint: the same meta with the same date always gives the same ones. */
+export async function commitMeta(git: RepoGit, meta: Meta, pins: readonly string[], date: GitDate): Promise<string> {
+  const objects = newObjects(git);
+  const commit = addMeta(objects, meta, pins, date);
+  await objects.write();
+  return commit;
+}
+
+function addMeta(objects: NewObjects, meta: Meta, pins: readonly string[], date: GitDate): string {
   const message = `Loopkeeper checkpoint ${meta.run_id}/${meta.id} (${meta.kind})`;
-  const env = date === undefined ? {} : { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
-  const side = await commitTree(git, await metaTree(git, meta), pins, message, env);
+  const side = objects.commit({ tree: metaTree(objects, meta), parents: pins, message, date });
   const parents = meta.head === null ? [] : [meta.head];
-  const index = await commitTree(git, meta.index_tree, [...parents, side], message, env);
-  return commitTree(git, meta.tree, [...parents, index], message, env);
+  const index = objects.commit({ tree: meta.index_tree, parents: [...parents, side], message, date });
+  return objects.commit({ tree: meta.tree, parents: [...parents, index], message, date });
 }
 
 /** Number and bytes of the paths that differ from HEAD. */
@@ -84,15 +94,15 @@ function indexFacts({ user }: Snapshot): Pick<Meta, "flags" | "unmerged"> {
   };
 }
 
-/** Stores the files of an operation under way, and finds the commits they name: garbage collection must not take those. */
-async function storeState(git: RepoGit): Promise<{ files: [string, string][]; pins: string[] }> {
+/** Takes the files of an operation under way, and finds the commits they name: garbage collection must not take those. */
+async function stateIn(git: RepoGit, objects: NewObjects): Promise<{ files: [string, string][]; pins: string[] }> {
   const names = await stateFiles(git.repo.git_dir);
   const files: [string, string][] = [];
   const named = new Set<string>();
   for (const name of names) {
     const content = await readFile(join(git.repo.git_dir, name)).catch(() => null);
     if (content === null) continue;
-    files.push([name, (await git.run(["hash-object", "-w", "--stdin"], { input: content })).text]);
+    files.push([name, objects.blob(content)]);
     for (const match of content.toString("latin1").matchAll(/\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b/g)) named.add(match[0]);
   }
   if (named.size === 0) return { files, pins: [] };
@@ -101,34 +111,19 @@ async function storeState(git: RepoGit): Promise<{ files: [string, string][]; pi
   return { files, pins };
 }
 
-async function metaTree(git: RepoGit, meta: Meta): Promise<string> {
-  const blob = (await git.run(["hash-object", "-w", "--stdin"], { input: JSON.stringify(meta) })).text;
+function metaTree(objects: NewObjects, meta: Meta): string {
+  const meta_blob = { name: META_NAME, oid: objects.blob(JSON.stringify(meta)), is_tree: false };
   const parts: [string, readonly string[]][] = [
     ["raw", meta.raw.map(([, oid]) => oid)],
     ["state", meta.state.map(([, oid]) => oid)],
-    ["unmerged", meta.unmerged.map((entry) => entry.oid)],
+    // A submodule's entry names a commit of another repository.
+    ["unmerged", meta.unmerged.filter((entry) => entry.mode !== "160000").map((entry) => entry.oid)],
   ];
-  let lines = `100644 blob ${blob}\t${META_NAME}\0`;
-  for (const [name, oids] of parts) if (oids.length > 0) lines += `040000 tree ${await numberedTree(git, oids)}\t${name}\0`;
-  return makeTree(git, lines);
+  const kept = parts.filter(([, oids]) => oids.length > 0);
+  return objects.tree([meta_blob, ...kept.map(([name, oids]) => ({ name, oid: numberedTree(objects, oids), is_tree: true }))]);
 }
 
 /** A tree whose only task is to keep the given blobs reachable. */
-function numberedTree(git: RepoGit, oids: readonly string[]): Promise<string> {
-  return makeTree(git, oids.map((oid, n) => `100644 blob ${oid}\t${n}\0`).join(""));
-}
-
-async function makeTree(git: RepoGit, lines: string): Promise<string> {
-  return (await git.run(["mktree", "-z"], { input: lines })).text;
-}
-
-async function commitTree(
-  git: RepoGit,
-  tree: string,
-  parents: readonly string[],
-  message: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  const args = [...new Set(parents)].flatMap((parent) => ["-p", parent]);
-  return (await git.run(["commit-tree", tree, ...args, "-F", "-"], { input: message, env })).text;
+function numberedTree(objects: NewObjects, oids: readonly string[]): string {
+  return objects.tree(oids.map((oid, n) => ({ name: String(n), oid, is_tree: false })));
 }

@@ -51,7 +51,13 @@ export async function nextLeftRef(git: RepoGit, runId: string): Promise<string> 
  * Packs loose refs, since every git command of the person reads them one by one. Where git can, only the hidden ones; an older
  * git packs all of them, as its own `git gc` does: no ref changes its value.
  */
-export async function packRefs(git: RepoGit): Promise<void> {
-  const own = await git.run(["pack-refs", "--include", "refs/loopkeeper/*"], { ok: [0, 129] });
-  if (own.code === 129) await git.run(["pack-refs", "--all"]);
+export function refPacker(): (git: RepoGit) => Promise<void> {
+  let tooOld = false;
+  return async (git) => {
+    if (!tooOld) {
+      const own = await git.run(["pack-refs", "--include", "refs/loopkeeper/*"], { ok: [0, 129] });
+      tooOld = own.code === 129;
+    }
+    if (tooOld) await git.run(["pack-refs", "--all"]);
+  };
 }

@@ -2,7 +2,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { canonicalJson, sha256 } from "../run/id.ts";
 import { probeLocked } from "./capture.ts";
 import type { HeadMove, OwnedPath, PathContent, RestorePlan } from "./checkpoint.ts";
-import { commitOf, readBranch } from "./head.ts";
+import { commitOf, readBranch, readStand } from "./head.ts";
 import { type EntryLines, entryLines } from "./index-entries.ts";
 import { withPrivateLock } from "./lock.ts";
 import { type Meta, readMetas } from "./meta.ts";
@@ -43,10 +43,15 @@ export async function planLocked(git: RepoGit, input: PlanInput): Promise<Planne
   const snapshot = await probeLocked(git, names);
   const contents = await contentsAt(git, snapshot.tree, names);
   const present = new Map(names.map((path, n) => [path, contents[n] ?? null] as const));
-  const metas = await readMetas(
-    git,
-    (await listRunRefs(git, input.run_id)).map((item) => item.commit),
-  );
+  const refs = await listRunRefs(git, input.run_id);
+  const metas = [
+    ...(
+      await readMetas(
+        git,
+        refs.map((item) => item.commit),
+      )
+    ).values(),
+  ];
   const draft = sortPaths(input, present, uncoveredTest(snapshot, metas));
   await withdrawBlocked(git.repo.top, draft);
   const head = await headMove(git, input.head);
@@ -169,6 +174,7 @@ async function fingerprintOf(
   lines: EntryLines,
 ): Promise<string> {
   const names = new Set([...input.paths, ...(input.entries ?? [])].map(({ path }) => path));
+  const { head, branch } = await readStand(git);
   return sha256(
     canonicalJson({
       lists,
@@ -176,8 +182,8 @@ async function fingerprintOf(
       paths: input.paths.map((owned) => ({ ...owned, now: present.get(owned.path) ?? null })),
       entries: input.entries ?? [],
       lines: [...names].map((path) => [path, lines.get(path) ?? null]),
-      head: await commitOf(git, "HEAD"),
-      branch: await readBranch(git),
+      head,
+      branch,
       operation: await operationOf(git.repo.git_dir),
     }),
   );

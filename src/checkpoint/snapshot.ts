@@ -44,10 +44,10 @@ export interface SnapshotOptions {
 export async function takeSnapshot(git: RepoGit, options: SnapshotOptions = {}): Promise<Snapshot> {
   await startAnewAfterCrash(git);
   const user = await readUserIndex(git);
-  await syncPrivateIndex(git, user);
+  const seeded = await syncPrivateIndex(git, user);
   const ignore_key = await ignoreKey(git);
   const known = await readState(git.private_dir, STATE_FILES.tree, treeSchema);
-  const listed = await listCovered(git, user, ignore_key, options.thorough ?? false);
+  const listed = await listCovered(git, user, ignore_key, { seeded, thorough: options.thorough ?? false });
   const spent = await spentBy(git, options.run_id);
   const classified = await classify(git.repo.top, listed, await trackedFacts(git, user, spent), git.limits);
   const before = (await readState(git.private_dir, STATE_FILES.sidecar, sidecarSchema)) ?? {};
@@ -105,8 +105,15 @@ async function startAnewAfterCrash(git: RepoGit): Promise<void> {
   await resetPrivateState(git.private_dir);
 }
 
-async function listCovered(git: RepoGit, user: UserIndex, ignore_key: string, thorough: boolean): Promise<Map<string, Listed>> {
-  const rulesMoved = !user.unchanged || thorough || user.ignore_key !== ignore_key;
+async function listCovered(
+  git: RepoGit,
+  user: UserIndex,
+  ignore_key: string,
+  { seeded, thorough }: { readonly seeded: boolean; readonly thorough: boolean },
+): Promise<Map<string, Listed>> {
+  // An index that is a copy of the user's, entry by entry, covers what that one tracks.
+  const same = seeded && user.special.length === 0;
+  const rulesMoved = !same && (!user.unchanged || thorough || user.ignore_key !== ignore_key);
   let sync = rulesMoved ? await syncIgnored(git, user) : { add: [], dropped: [] };
   let dropped = sync.dropped;
   let listed = await listChanges(git, thorough);

@@ -8,12 +8,13 @@ import { copyUserIndex, dropConflicts, type UserIndex } from "./user-index.ts";
 
 /**
  * Brings the private index in line with facts that only the user's index knows. Without it, files that the user marked
- * `assume-unchanged` would be captured as they were when first seen.
+ * `assume-unchanged` would be captured as they were when first seen. True when it was made just now, as a copy of the user's.
  */
-export async function syncPrivateIndex(git: RepoGit, user: UserIndex): Promise<void> {
+export async function syncPrivateIndex(git: RepoGit, user: UserIndex): Promise<boolean> {
   const index = privateIndex(git.private_dir);
-  if (!(await exists(index)) && !(await seed(git, user, index))) return;
-  if (user.unchanged) return;
+  const seeded = !(await exists(index));
+  if (seeded && !(await seed(git, user, index))) return false;
+  if (user.unchanged) return seeded;
   const { entries } = parseIndex(await readFile(index), git.repo.object_format, "special");
   await dropConflicts(git, index, entries);
   await update(
@@ -29,6 +30,7 @@ export async function syncPrivateIndex(git: RepoGit, user: UserIndex): Promise<v
     ["--force-remove"],
     entries.filter((entry) => entry.intent_to_add),
   );
+  return seeded;
 }
 
 async function seed(git: RepoGit, user: UserIndex, index: string): Promise<boolean> {

@@ -11,6 +11,7 @@ export function emptyTree(format: "sha1" | "sha256"): string {
 
 /** Every path that differs between two trees; a rename is a removal and an addition. */
 export async function changedBetween(git: RepoGit, from: string, to: string): Promise<PathChange[]> {
+  if (from === to) return [];
   const listed = await git.run(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", from, to]);
   const items = splitNul(listed.bytes);
   // Asked for one commit, git prints its id first; two are given here, so every item pairs a header with a path.

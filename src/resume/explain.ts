@@ -51,7 +51,7 @@ export interface StopSnapshot {
 
 interface Deps {
   readonly store: Store;
-  readonly checkpoints: Pick<Checkpoints, "drift" | "discover" | "isPresent">;
+  readonly checkpoints: Pick<Checkpoints, "drift" | "discover" | "presentOf">;
   readonly here: HostView;
 }
 
@@ -105,14 +105,12 @@ async function checkPresence(
   try {
     const repo = await deps.checkpoints.discover(run.repo_path);
     if (repo.common_dir !== run.repo_common_dir || !isSameRepository(repo, run)) return checkpoints;
-    return await Promise.all(
-      checkpoints.map(async (checkpoint) => {
-        if (checkpoint.commit === null || checkpoint.state !== "present") return checkpoint;
-        return (await deps.checkpoints.isPresent(repo, checkpoint.commit))
-          ? checkpoint
-          : { ...checkpoint, state: "lost" as const };
-      }),
-    );
+    const commits = checkpoints.flatMap(({ commit, state }) => (commit === null || state !== "present" ? [] : [commit]));
+    const here = await deps.checkpoints.presentOf(repo, commits);
+    return checkpoints.map((checkpoint) => {
+      if (checkpoint.commit === null || checkpoint.state !== "present" || here.has(checkpoint.commit)) return checkpoint;
+      return { ...checkpoint, state: "lost" as const };
+    });
   } catch {
     return checkpoints;
   }
