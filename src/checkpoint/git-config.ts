@@ -144,12 +144,12 @@ function includedFiles({ includes }: ListedConfig, home: string): string[] | nul
   return files;
 }
 
-export function configOf(settings: readonly Setting[]): GitConfig {
+function configOf(settings: readonly Setting[]): GitConfig {
   const last = (key: string) => settings.findLast((setting) => setting.key === key)?.value ?? null;
   return { settings, last, isTrue: (key) => isTrue(last(key)) };
 }
 
-export function isTrue(value: string | null): boolean {
+function isTrue(value: string | null): boolean {
   if (value === null || value === "") return false;
   if (/^(false|no|off)$/i.test(value)) return false;
   return /^(true|yes|on)$/i.test(value) || !/^[-+]?0+[kmg]?$/i.test(value);
