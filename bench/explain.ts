@@ -8,7 +8,7 @@ import { LoopkeeperError } from "../src/run/errors.ts";
 import type { IterationRecord, RunRecord } from "../src/run/run.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/store.ts";
-import { aFlush, aNewRun, anIteration, aRun, aStop } from "../test/support/records.ts";
+import { aFlush, aNewRun, anEvent, anIteration, aRun, aStop } from "../test/support/records.ts";
 import { type Measurement, measurement, quantile, timed } from "./measurement.ts";
 
 const SHORT = 100;
@@ -122,6 +122,7 @@ async function stoppedRun(store: Store, iterations: number): Promise<RunRecord> 
     at: created.created_at,
     fence,
     bump_revision: true,
+    events: [anEvent()],
     run: { state: "stopped", stop_reason: "max_iterations", stop: aStop(), stopped_at: created.created_at },
     tree_hold: null,
   });

@@ -5,7 +5,7 @@ import type { NewJournalEntry } from "../src/run/event.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/store.ts";
 import { newDatabase, stopServer } from "../test/support/postgres.ts";
-import { AT, aFlush, aNewRun, anIteration } from "../test/support/records.ts";
+import { AT, aFlush, aNewRun, anEvent, anIteration } from "../test/support/records.ts";
 import { type Measurement, measurement, quantile, timed } from "./measurement.ts";
 
 const SAMPLES = 300;
@@ -88,5 +88,5 @@ async function addIterations(store: Store, run_id: string, first: number, count:
   const iterations = Array.from({ length: count }, (_, index) =>
     anIteration(first + index, { finished: true, summary: "Did it." }),
   );
-  await store.apply({ run_id, at: AT, bump_revision: true, iterations });
+  await store.apply({ run_id, at: AT, bump_revision: true, events: [anEvent()], iterations });
 }

@@ -8,7 +8,7 @@ import type { Store } from "./store/store.ts";
 const STORE: Quiet = {
   methods: new Set([
     ...["close", "secret", "findRequest", "run", "runsByPrefix", "runs", "runsOfRepository", "holderOf", "steps", "attempts"],
-    ...["iterations", "acts", "grants", "checkpoints", "checkpoint", "lastVerify", "instructions", "events", "journal"],
+    ...["iterations", "acts", "grants", "checkpoints", "checkpoint", "lastVerify", "instructions", "events", "journal", "replay"],
     ...["artifact", "runArtifacts", "workers", "leases", "liveRuns", "clock"],
     // Timers decide when these come.
     ...["beatWorker", "renewLease", "appendJournal"],

@@ -13,7 +13,11 @@ export async function captureCheckpoint(
 ): Promise<{ readonly id: string; readonly captured: Captured }> {
   const id = newCheckpointId();
   const captured = await captureOrStop(drive, id, input.kind);
-  await drive.apply({ bump_revision: false, checkpoints: [recordOf(drive, captured, input)] });
+  await drive.apply({
+    bump_revision: false,
+    checkpoints: [recordOf(drive, captured, input)],
+    events: [{ type: "checkpoint_taken", at: now(), data: { checkpoint: id, ...input } }],
+  });
   return { id, captured };
 }
 

@@ -95,8 +95,7 @@ async function actsOf(
   calls: readonly Call[],
 ): Promise<Awaited<ReturnType<typeof observeActs>>> {
   if (drive.workspace === null) return [];
-  const events = await drive.ctx.store.events(drive.run.run_id, { limit: 50 });
-  const begun = events.findLast((event) => event.type === "iteration_started");
+  const [begun] = await drive.ctx.store.events(drive.run.run_id, { types: ["iteration_started"], limit: 1 });
   const mark = markSchema.safeParse(begun?.data);
   if (!mark.success) return [];
   try {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Engine } from "../engine/engine.ts";
 import { now } from "../run/clock.ts";
-import type { JournalEntry, RunEventRecord } from "../run/event.ts";
+import type { JournalEntry } from "../run/event.ts";
 import type { InstructionRecord } from "../run/run.ts";
 import type { Drive } from "./drive.ts";
 import { instructionRef } from "./prompt.ts";
@@ -32,26 +32,21 @@ export interface InDoubt {
 }
 
 const begunSchema = z.looseObject({ iteration: z.number(), instructions: z.array(z.string()) });
-/** Events read back for the last prompt that held an instruction. */
-const READ_EVENTS = 100;
+/** Prompts looked at for the last one that can be read. */
+const READ_PROMPTS = 10;
 
 export async function instructionsInDoubt(drive: Drive): Promise<InDoubt | null> {
   const { store } = drive.ctx;
   const undelivered = await store.instructions(drive.run.run_id, "undelivered");
   if (undelivered.length === 0) return null;
-  const events = await store.events(drive.run.run_id, { limit: READ_EVENTS });
+  const events = await store.events(drive.run.run_id, { types: ["iteration_started"], limit: READ_PROMPTS });
   for (const event of events.toReversed()) {
-    const begun = promptOf(event);
-    if (begun === null) continue;
+    const begun = begunSchema.safeParse(event.data).data;
+    if (begun === undefined) continue;
     const instructions = undelivered.filter((instruction) => begun.instructions.includes(instruction.id));
     return instructions.length === 0 ? null : { iteration: begun.iteration, instructions };
   }
   return null;
-}
-
-function promptOf(event: RunEventRecord): z.output<typeof begunSchema> | null {
-  if (event.type !== "iteration_started") return null;
-  return begunSchema.safeParse(event.data).data ?? null;
 }
 
 export function refsOf(doubt: InDoubt | null): readonly string[] {

@@ -77,15 +77,10 @@ async function finishRun(drive: Drive, stop: ReturnType<typeof loopStop>): Promi
   if (stop.reason === "done" && drive.run.settings.on_done === "commit" && drive.run.workspace_kind === "worktree") {
     const title = drive.run.objective.split("\n")[0]?.slice(0, 70) ?? "Loopkeeper run";
     const commit = await drive.ctx.checkpoints.commitAll(drive.repo, `${title}\n\nRun: ${drive.run.run_id}`);
-    const act = {
-      kind: "commit",
-      what: title,
-      ref: commit,
-      iteration: drive.run.iteration,
-      at: now(),
-      status: "landed",
-    } as const;
-    if (commit !== null) await drive.apply({ bump_revision: false, acts: [act] });
+    const at = now();
+    const act = { kind: "commit", what: title, ref: commit, iteration: drive.run.iteration, at, status: "landed" } as const;
+    const events = [{ type: "work_committed", at, data: { commit, title } }] as const;
+    if (commit !== null) await drive.apply({ bump_revision: false, acts: [act], events });
   }
   await stopRun(drive, { stop, ceiling: null, step: null, attempt: null });
 }

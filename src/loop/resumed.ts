@@ -11,13 +11,11 @@ const resumedSchema = z.looseObject({
 });
 export type Resumed = z.infer<typeof resumedSchema>;
 
-const READ_EVENTS = 50;
-
 /** The last resume of this run, or its redo, whose caller's word on earlier drift does not count any more; null for neither. */
 export async function lastResume(drive: Drive): Promise<Resumed | null> {
   if (drive.run.stop === null) return null;
-  const events = await drive.ctx.store.events(drive.run.run_id, { limit: READ_EVENTS });
-  const last = events.findLast((event) => event.type === "run_resumed" || event.type === "step_redone");
+  const types = ["run_resumed", "step_redone"] as const;
+  const [last] = await drive.ctx.store.events(drive.run.run_id, { types, limit: 1 });
   if (last?.type === "step_redone") return { by: "owner", from: "entry" };
   const parsed = resumedSchema.safeParse(last?.data);
   return parsed.success ? parsed.data : null;

@@ -45,7 +45,8 @@ async function resumeScheduled(ctx: LoopContext, run: RunRecord): Promise<void> 
   if (change === null || (await attempt(ctx, run, change))) return;
   // Its working tree may be in use: look again in a minute, not at once and for ever.
   const until = isoOf(msOf(await ctx.store.clock()) + 60_000);
-  await attempt(ctx, run, { expected_revision: run.revision, bump_revision: false, run: { waiting_until: until } });
+  const events = [{ type: "schedule_moved", at: now(), data: { until } }] as const;
+  await attempt(ctx, run, { expected_revision: run.revision, bump_revision: false, run: { waiting_until: until }, events });
 }
 
 /** What only the owner can decide is not decided by a clock. */
@@ -83,8 +84,8 @@ async function continuation(ctx: LoopContext, run: RunRecord): Promise<Omit<RunC
 
 /** A resume that the owner ordered for the reset counts none of the times that auto_resume has. */
 async function scheduledByOwner(ctx: LoopContext, run: RunRecord): Promise<boolean> {
-  const events = await ctx.store.events(run.run_id, { limit: 20 });
-  return events.findLast((event) => event.type === "run_scheduled")?.data["by"] === "owner";
+  const [scheduled] = await ctx.store.events(run.run_id, { types: ["run_scheduled"], limit: 1 });
+  return scheduled?.data["by"] === "owner";
 }
 
 /** False when it was refused: the run moved, or its tree is held. */

@@ -150,6 +150,7 @@ export async function closeCutIteration(drive: Drive, attempt: Attempt): Promise
     bump_revision: false,
     iterations: [{ ...row, checkpoint_end: captured.id, ended_at: row.ended_at ?? now() }],
     checkpoints: [recordOf(drive, captured, about)],
+    events: [{ type: "checkpoint_taken", at: now(), data: { checkpoint: captured.id, ...about } }],
   });
 }
 

@@ -69,14 +69,15 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Ma
   drive.told.push(...rebuilt.told);
   const filled = rebuilt.how === "linked" || source === null;
   const safeties = filled ? [] : await fill(drive, resumed, source, rebuilt.how === "registered");
-  if (safeties.length > 0) await drive.apply({ bump_revision: false, checkpoints: safeties });
+  if (safeties.length > 0) await keep(drive, "checkpoint_taken", safeties);
   return { bare: rebuilt.how === "made", from: last.id };
 }
 
 /** True when the record says that the worktree's making was begun, and not that it was finished. */
 async function begunBefore(drive: Drive): Promise<boolean> {
-  const events = await drive.ctx.store.events(drive.run.run_id, { limit: 200 });
-  return events.findLast((event) => event.type.startsWith("workspace_"))?.type === "workspace_begun";
+  const types = ["workspace_begun", "workspace_ready"] as const;
+  const [last] = await drive.ctx.store.events(drive.run.run_id, { types, limit: 1 });
+  return last?.type === "workspace_begun";
 }
 
 /** Puts the checkpoint's state in place; files of a folder that was only unregistered stay, unless the caller wants them restored. */
@@ -120,6 +121,15 @@ async function record(drive: Drive, type: "workspace_begun" | "workspace_ready",
   await drive.apply({ bump_revision: false, events: [{ type, at: now(), data }] });
 }
 
+async function keep(
+  drive: Drive,
+  type: "checkpoint_taken" | "checkpoints_brought",
+  checkpoints: readonly CheckpointRecord[],
+): Promise<void> {
+  const data = { checkpoints: checkpoints.map((checkpoint) => checkpoint.id) };
+  await drive.apply({ bump_revision: false, checkpoints, events: [{ type, at: now(), data }] });
+}
+
 /** HEAD of the working tree may name a branch that somebody deleted: it is made again where the run left it. */
 async function reviveBranch(drive: Drive): Promise<void> {
   const last = drive.run.stop === null ? null : await leftIn(drive);
@@ -146,7 +156,7 @@ async function bring(
   const options = { wanted: last.id, fetch: settings.fetch_remote, only_look: false };
   const { records, unavailable } = await bringCheckpoints(drive.ctx, drive.run, repo, options);
   if (unavailable === null) {
-    if (records.length > 0) await drive.apply({ bump_revision: false, checkpoints: records });
+    if (records.length > 0) await keep(drive, "checkpoints_brought", records);
     const here = records.find((record) => record.id === last.id);
     return here?.commit == null ? last : { ...here, commit: here.commit };
   }

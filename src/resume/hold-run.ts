@@ -37,13 +37,15 @@ export async function holding<T>(
   const over = new AbortController();
   const renewing = renew(ctx, run.run_id, fence, over.signal);
   try {
+    const at = now();
     await ctx.store.apply({
       run_id: run.run_id,
-      at: now(),
+      at,
       fence,
       expected_revision: run.revision,
       bump_revision: false,
       tree_hold: run.workspace_path,
+      events: [{ type: "run_held", at, data: { fence } }],
     });
     return await work(lease);
   } finally {

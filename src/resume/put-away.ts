@@ -1,5 +1,5 @@
 import { now } from "../run/clock.ts";
-import type { NewRunEvent } from "../run/event.ts";
+import type { ChangeEvents, NewRunEvent } from "../run/event.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { RequestRecord, RunChange } from "../store/store.ts";
 import { type HoldContext, holding } from "./hold-run.ts";
@@ -83,14 +83,16 @@ function answerOf(reclaimed: Reclaimed | null): PutAwayAnswer {
   return { kept: [...kept], freed: [...freed], freed_bytes, kept_bytes };
 }
 
-function eventsOf(run: RunRecord, at: string, wish: PutAway, reclaimed: Reclaimed | null): NewRunEvent[] {
+function eventsOf(run: RunRecord, at: string, wish: PutAway, reclaimed: Reclaimed | null): ChangeEvents {
   const { by, why } = wish;
   const events: NewRunEvent[] = [];
   if (wish.archived && run.archived_at === null) events.push({ type: "run_archived", at, data: { by, why } });
   if (!wish.archived && run.archived_at !== null) events.push({ type: "run_unarchived", at, data: { by } });
-  if (reclaimed === null) return events;
-  const { freed, kept, freed_bytes, kept_bytes } = reclaimed;
-  const data = { by, why, freed_bytes, kept_bytes, freed, kept };
-  events.push(reclaimed.done ? { type: "run_reclaimed", at, data } : { type: "reclaim_kept", at, data });
-  return events;
+  if (reclaimed !== null) {
+    const { freed, kept, freed_bytes, kept_bytes } = reclaimed;
+    const data = { by, why, freed_bytes, kept_bytes, freed, kept };
+    events.push(reclaimed.done ? { type: "run_reclaimed", at, data } : { type: "reclaim_kept", at, data });
+  }
+  const [first, ...rest] = events;
+  return first === undefined ? [{ type: "archive_confirmed", at, data: { by, archived: wish.archived } }] : [first, ...rest];
 }

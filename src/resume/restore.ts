@@ -242,12 +242,14 @@ export async function applyRunRestore(
     safety_id: newCheckpointId(),
     onSafety: async (safety) => {
       // Both before the first write: a process that dies in the middle leaves a checkpoint that can be named and gone back to.
+      const at = now();
       await deps.store.apply({
         run_id: run.run_id,
-        at: now(),
+        at,
         ...lease,
         bump_revision: false,
-        checkpoints: [safetyRecord(run, safety, now())],
+        checkpoints: [safetyRecord(run, safety, at)],
+        events: [{ type: "checkpoint_taken", at, data: { checkpoint: safety.id, kind: "reset" } }],
       });
       await saveOwned(deps.store, run.run_id, {
         files: expecting(restore.owned.files, files),

@@ -1,6 +1,6 @@
 /**
  * Two append-only sequences per run, each gap-free from 1.
- * Events: what happened to the run, a row each. Journal: what the engine and the loop said, in compressed chunks.
+ * Events: what happened to the run, a row each, with what it changed. Journal: what the engine and the loop said, in compressed chunks.
  */
 
 /** Names are never changed: recorded runs are replayed by later versions. */
@@ -35,14 +35,36 @@ export const RUN_EVENT_TYPES = [
   "reclaim_kept",
   "driver_lost",
   "context_compacted",
+  "work_committed",
+  "checkpoint_taken",
+  "checkpoints_brought",
+  "schedule_moved",
+  "run_held",
+  "archive_confirmed",
+  "run_recorded",
 ] as const;
 export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
+
+/** Events that only keep the books: they carry what changed, and nobody who looks at a run wants to read of them. */
+const QUIET: ReadonlySet<RunEventType> = new Set([
+  "checkpoint_taken",
+  "checkpoints_brought",
+  "schedule_moved",
+  "run_held",
+  "archive_confirmed",
+  "run_recorded",
+]);
+/** The events that are told to people. */
+export const TOLD_EVENT_TYPES: readonly RunEventType[] = RUN_EVENT_TYPES.filter((type) => !QUIET.has(type));
 
 export interface NewRunEvent {
   readonly type: RunEventType;
   readonly at: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+/** The events of one change: at least one, since a run's rows are nothing but what its events made of them. */
+export type ChangeEvents = readonly [NewRunEvent, ...NewRunEvent[]] | readonly [...NewRunEvent[], NewRunEvent];
 
 export interface RunEventRecord extends NewRunEvent {
   readonly seq: number;

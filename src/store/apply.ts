@@ -17,10 +17,12 @@ import {
   updateSteps,
 } from "./change-rows.ts";
 import { countKey, recount } from "./counts.ts";
+import { changeOf, creationOf, wholeOf } from "./event-change.ts";
 import { encodeChunks } from "./journal-chunk.ts";
 import { listClassOf } from "./list-class.ts";
 import { nextPosition, recordMove } from "./positions.ts";
 import { selectRuns, toRun } from "./read-run.ts";
+import { readRows } from "./replay.ts";
 import { insertRequest } from "./requests.ts";
 import { headRow, runPatchRow, runRow } from "./run-row.ts";
 import type { RunsTable } from "./schema.ts";
@@ -40,7 +42,7 @@ async function storeNewRun(trx: Trx, created: NewRun): Promise<void> {
   await insertSteps(trx, run.run_id, created.steps);
   await insertAttempts(trx, run.run_id, created.attempts);
   await insertInstructions(trx, run.run_id, created.instructions);
-  await insertEvents(trx, run.run_id, 0, created.events);
+  await insertEvents(trx, run.run_id, 0, created.events, creationOf(created));
   if (created.request !== null) await insertRequest(trx, created.request);
   await holdTree(trx, run.run_id, created.tree_hold);
   await recount(trx, null, countKey(row));
@@ -69,9 +71,11 @@ export async function applyChange(backend: Backend, change: RunChange): Promise<
     const before = toRun(stored);
     guard(before, change);
     const after = changedRun(before, change);
+    const seq = stored.event_seq + (await recordWhole(trx, change, stored));
     await storeRows(trx, change, { ...stored, revision: after.revision }, chunks);
+    await insertEvents(trx, change.run_id, seq, change.events, changeOf(change, before, after));
     if (change.tree_hold !== undefined) await holdTree(trx, change.run_id, change.tree_hold);
-    await storeHead(trx, change, stored, chunks);
+    await storeHead(trx, change, { ...stored, event_seq: seq }, chunks);
     await storeRun(trx, change, before, after, stored);
     if (change.new_run !== undefined) await storeNewRun(trx, change.new_run);
     return after;
@@ -79,10 +83,48 @@ export async function applyChange(backend: Backend, change: RunChange): Promise<
 }
 
 async function lockRun(backend: Backend, trx: Trx, runId: string) {
-  const query = selectRuns(trx).where("runs.run_id", "=", runId);
+  const query = selectRuns(trx)
+    .select((of) =>
+      of
+        .selectFrom("events")
+        .select((last) => last.cast<number>(last.fn.countAll(), "integer").as("n"))
+        .whereRef("events.run_id", "=", "runs.run_id")
+        .whereRef("events.seq", "=", "run_heads.event_seq")
+        .where("events.change", "is not", null)
+        .as("told"),
+    )
+    .where("runs.run_id", "=", runId);
   const row = await (backend.kind === "postgres" ? query.forUpdate() : query).executeTakeFirst();
   if (row === undefined) throw new LoopkeeperError("run_not_found", `There is no run ${runId}. Call run_list to see your runs.`);
   return row;
+}
+
+/**
+ * The last event of each change says what it changed. One that does not was written by a process of an earlier version that still
+ * ran after the store was migrated: everything that is known is recorded anew. Answers how many events that made.
+ */
+async function recordWhole(
+  trx: Trx,
+  { run_id, at }: RunChange,
+  stored: { readonly event_seq: number; readonly told: number | null },
+): Promise<number> {
+  // A writer that was waited for may have added its events after this change looked at them: a second look sees them.
+  if (stored.told === 1 || (await lastEventTells(trx, run_id, stored.event_seq))) return 0;
+  const rows = await readRows(trx, run_id);
+  if (rows === null) return 0;
+  const data = { why: "a process of an earlier version changed it" };
+  await insertEvents(trx, run_id, stored.event_seq, [{ type: "run_recorded", at, data }], wholeOf(rows));
+  return 1;
+}
+
+async function lastEventTells(trx: Trx, runId: string, seq: number): Promise<boolean> {
+  const last = await trx
+    .selectFrom("events")
+    .select("change")
+    .where("run_id", "=", runId)
+    .where("seq", "=", seq)
+    .executeTakeFirst();
+  return last?.change != null;
 }
 
 function guard(before: RunRecord, change: RunChange): void {
@@ -100,7 +142,7 @@ function guard(before: RunRecord, change: RunChange): void {
 async function storeRows(
   trx: Trx,
   change: RunChange,
-  at: { readonly event_seq: number; readonly journal_n: number; readonly revision: number },
+  at: { readonly journal_n: number; readonly revision: number },
   chunks: readonly NewChunk[],
 ): Promise<void> {
   const { run_id } = change;
@@ -115,7 +157,6 @@ async function storeRows(
   await putVerify(trx, run_id, change.verify ?? []);
   await insertInstructions(trx, run_id, change.new_instructions ?? []);
   if (change.delivered !== undefined) await markDelivered(trx, run_id, change.delivered, change.at);
-  await insertEvents(trx, run_id, at.event_seq, change.events ?? []);
   await insertChunks(trx, run_id, at.journal_n, chunks);
 }
 
@@ -135,13 +176,11 @@ async function storeHead(
   before: { readonly event_seq: number; readonly journal_n: number },
   chunks: readonly NewChunk[],
 ): Promise<void> {
-  const events = change.events?.length ?? 0;
   const { alive_at, progress_at } = change.run ?? {};
-  if (events === 0 && chunks.length === 0 && alive_at === undefined && progress_at === undefined) return;
   await trx
     .updateTable("run_heads")
     .set({
-      event_seq: before.event_seq + events,
+      event_seq: before.event_seq + change.events.length,
       journal_n: chunks.reduce((n, chunk) => n + chunk.count, before.journal_n),
       ...(alive_at === undefined ? {} : { alive_at }),
       ...(progress_at === undefined ? {} : { progress_at }),

@@ -9,6 +9,7 @@ import type {
   VerifyRecord,
 } from "../run/run.ts";
 import type { NewChunk, Trx } from "./backend.ts";
+import { countedIteration } from "./event-change.ts";
 import {
   actRow,
   attemptPatchRow,
@@ -65,7 +66,7 @@ export async function updateAttempts(trx: Trx, runId: string, patches: NonNullab
   }
 }
 
-/** `revision` is the one that this change makes; it becomes that of the iterations which end with it. */
+/** `revision` is the one that this change makes. */
 export async function putIterations(
   trx: Trx,
   runId: string,
@@ -73,7 +74,7 @@ export async function putIterations(
   revision: number,
 ): Promise<void> {
   for (const iteration of iterations) {
-    const row = iterationRow(runId, { ...iteration, revision: iteration.finished ? revision : null });
+    const row = iterationRow(runId, countedIteration(iteration, revision));
     await trx
       .insertInto("iterations")
       .values(row)
@@ -148,9 +149,14 @@ export async function markDelivered(
     .execute();
 }
 
-/** `seq` is the number of the last event before these. */
-export async function insertEvents(trx: Trx, runId: string, seq: number, events: readonly NewRunEvent[]): Promise<void> {
-  if (events.length === 0) return;
+/** `seq` is the number of the last event before these. What they changed stands with the last of them. */
+export async function insertEvents(
+  trx: Trx,
+  runId: string,
+  seq: number,
+  events: readonly NewRunEvent[],
+  change: string,
+): Promise<void> {
   await trx
     .insertInto("events")
     .values(
@@ -160,6 +166,7 @@ export async function insertEvents(trx: Trx, runId: string, seq: number, events:
         type: event.type,
         at: event.at,
         data: JSON.stringify(event.data),
+        change: index === events.length - 1 ? change : null,
       })),
     )
     .execute();

@@ -5,11 +5,12 @@ import { LoopkeeperError } from "../run/errors.ts";
 import type { Backend } from "./backend.ts";
 import * as initial from "./migrations/001_initial.ts";
 import * as iterationRevision from "./migrations/003_iteration_revision.ts";
+import * as eventChanges from "./migrations/004_event_changes.ts";
 import * as retention from "./migrations/005_retention.ts";
 import type { Db } from "./schema.ts";
 
 /** In order; a number is a place in this list, from 1. Nothing here is ever removed, reordered or edited. */
-const MIGRATIONS = [initial, iterationRevision, retention] as const;
+const MIGRATIONS = [initial, iterationRevision, retention, eventChanges] as const;
 const NEWEST = MIGRATIONS.length;
 
 /** Brings the store to this version. Safe when several processes start at once: one migrates, the others find it done. */

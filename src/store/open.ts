@@ -22,6 +22,7 @@ import {
   readVerify,
 } from "./reads.ts";
 import { redactedWrite } from "./redact-writes.ts";
+import { replayRun } from "./replay.ts";
 import { findRequest, updateRequestAnswer } from "./requests.ts";
 import { beginPass, noteTry, readHeld, readLastPass, readRunBytes, readTry } from "./retention.ts";
 import { createSeal } from "./seal.ts";
@@ -98,6 +99,7 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     lastVerify: (runId) => call(readVerify(backend, runId)),
     instructions: (runId, which) => call(readInstructions(backend, runId, which)),
     events: (runId, query) => call(readEvents(backend, runId, query)),
+    replay: (runId) => call(replayRun(backend, runId)),
     journal: (runId, query) => call(readJournal(backend, runId, query)),
     journalHealth: (runId) => call(checkJournal(backend, runId)),
 

@@ -27,20 +27,27 @@ import type {
 } from "./schema.ts";
 import type { LeaseRecord, RequestRecord, WorkerRecord } from "./store.ts";
 
-/** The records that hang on a run: their shape when read, and their row when written. */
+/**
+ * The records that hang on a run: their shape as a record (in events too) and as a row when read, and their row when written.
+ * What has no column of JSON text has one shape for both.
+ */
 
-export const stepSchema = z.object({
+const texts = z.array(z.string());
+
+export const stepRecord = z.object({
   step: z.string(),
   position: z.number(),
   title: textOrNull,
   objective: z.string(),
-  needs: jsonColumn(z.array(z.string())),
+  needs: texts,
   max_iterations: z.number().nullable(),
-  verify: jsonColumn(z.array(z.string())),
+  verify: texts,
   state: z.enum(STEP_STATES),
   attempt: z.number(),
   iteration: z.number(),
 }) satisfies z.ZodType<StepRecord>;
+
+export const stepSchema = z.object({ ...stepRecord.shape, needs: jsonColumn(texts), verify: jsonColumn(texts) });
 
 export function stepRow(run_id: string, step: StepRecord): StepsTable {
   return {
@@ -90,7 +97,7 @@ export function attemptPatchRow(patch: Partial<AttemptRecord>): Partial<Attempts
   };
 }
 
-export const iterationSchema = z.object({
+export const iterationRecord = z.object({
   ordinal: z.number(),
   number: z.number(),
   step: z.string(),
@@ -98,7 +105,7 @@ export const iterationSchema = z.object({
   started_at: instant,
   ended_at: instant.nullable(),
   outcome: textOrNull,
-  finished: z.number().transform((flag) => flag === 1),
+  finished: z.boolean(),
   checkpoint_start: textOrNull,
   checkpoint_end: textOrNull,
   progress_key: textOrNull,
@@ -108,6 +115,11 @@ export const iterationSchema = z.object({
   summary: textOrNull,
   revision: z.number().nullable(),
 }) satisfies z.ZodType<IterationRecord>;
+
+export const iterationSchema = z.object({
+  ...iterationRecord.shape,
+  finished: z.number().transform((flag) => flag === 1),
+});
 
 export function iterationRow(run_id: string, iteration: IterationRecord): IterationsTable {
   return {
@@ -134,7 +146,16 @@ export function actRow(run_id: string, n: number, act: Act): ActsTable {
 
 export const grantSchema = z.object({ iterations: z.number(), at: instant }) satisfies z.ZodType<Grant>;
 
-export const checkpointSchema = z.object({
+const skippedSchema = z.array(
+  z.object({
+    path: z.string(),
+    bytes: z.number(),
+    why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository", "secret"]),
+    nested: z.object({ commit: textOrNull, dirty: z.boolean().nullable() }).exactOptional(),
+  }),
+);
+
+export const checkpointRecord = z.object({
   id: z.string(),
   kind: z.enum(CHECKPOINT_KINDS),
   iteration: z.number(),
@@ -148,19 +169,12 @@ export const checkpointSchema = z.object({
   branch: textOrNull,
   files: z.number(),
   bytes: z.number(),
-  skipped: jsonColumn(
-    z.array(
-      z.object({
-        path: z.string(),
-        bytes: z.number(),
-        why: z.enum(["too_big", "quota", "unreadable", "special", "nested_repository", "secret"]),
-        nested: z.object({ commit: textOrNull, dirty: z.boolean().nullable() }).exactOptional(),
-      }),
-    ),
-  ),
+  skipped: skippedSchema,
   state: z.enum(["present", "lost", "failed"]),
   failure: textOrNull,
 }) satisfies z.ZodType<CheckpointRecord>;
+
+export const checkpointSchema = z.object({ ...checkpointRecord.shape, skipped: jsonColumn(skippedSchema) });
 
 export function checkpointRow(run_id: string, n: number, checkpoint: CheckpointRecord): CheckpointsTable {
   return {

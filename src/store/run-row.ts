@@ -87,7 +87,16 @@ const reportSchema = z.object({
   summary: textOrNull,
 });
 
-export const runSchema = z.object({
+const requestSchema = z.object({ mode: z.enum(["now", "after_iteration"]), why: textOrNull, at: instant });
+const usageSchema = z.object({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cost_usd: z.number().nullable(),
+  active_ms: z.number(),
+});
+const planSchema = z.array(z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) }));
+
+const runShape = {
   run_id: z.string(),
   owner: z.string(),
   objective: z.string(),
@@ -102,19 +111,17 @@ export const runSchema = z.object({
   agent: z.string(),
   model: textOrNull,
   mode: textOrNull,
-  settings: jsonColumn(settingsSchema),
+  settings: settingsSchema,
   state: z.enum(RUN_STATES),
   stop_reason: reason.nullable(),
-  stop: jsonColumn(stopSchema).nullable(),
-  stop_request: jsonColumn(z.object({ mode: z.enum(["now", "after_iteration"]), why: textOrNull, at: instant })).nullable(),
+  stop: stopSchema.nullable(),
+  stop_request: requestSchema.nullable(),
   iteration: z.number(),
   first_cap: z.number(),
   max_iterations: z.number(),
-  usage: jsonColumn(
-    z.object({ input_tokens: z.number(), output_tokens: z.number(), cost_usd: z.number().nullable(), active_ms: z.number() }),
-  ),
-  plan: jsonColumn(z.array(z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) }))),
-  report: jsonColumn(reportSchema).nullable(),
+  usage: usageSchema,
+  plan: planSchema,
+  report: reportSchema.nullable(),
   last_words: textOrNull,
   resume_note: textOrNull,
   predecessor_run_id: textOrNull,
@@ -130,7 +137,20 @@ export const runSchema = z.object({
   archived_at: instant.nullable(),
   reclaimed_at: instant.nullable(),
   changed_at: instant,
+};
+
+export const runSchema = z.object({
+  ...runShape,
+  settings: jsonColumn(settingsSchema),
+  stop: jsonColumn(stopSchema).nullable(),
+  stop_request: jsonColumn(requestSchema).nullable(),
+  usage: jsonColumn(usageSchema),
+  plan: jsonColumn(planSchema),
+  report: jsonColumn(reportSchema).nullable(),
 }) satisfies z.ZodType<RunRecord>;
+
+/** A run as its events tell it: without what only says whether somebody is at work on it. */
+export const runRecord = z.object(runShape).omit({ fence: true, alive_at: true, progress_at: true });
 
 export function runRow(run: RunRecord, position: number): RunsTable {
   const { fence, alive_at, progress_at, ...row } = run;

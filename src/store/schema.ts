@@ -46,7 +46,8 @@ export type CheckpointsTable = Ordered<OfRun<Row<CheckpointRecord, "skipped">>>;
 /** Keyed by the hash of the command: a database limits the length of a key, a command has none. */
 export type VerifyResultsTable = Ordered<OfRun<Row<VerifyRecord>>> & { command_hash: string };
 export type InstructionsTable = Ordered<OfRun<Row<InstructionRecord>>>;
-export type EventsTable = { run_id: string; seq: number; type: RunEventType; at: string; data: string };
+/** `change`: what the event made of the run's rows (`projection.ts`), JSON; null on all but the last event of a change. */
+export type EventsTable = { run_id: string; seq: number; type: RunEventType; at: string; data: string; change: string | null };
 
 export const CODECS = ["zstd", "deflate"] as const;
 export type Codec = (typeof CODECS)[number];

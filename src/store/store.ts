@@ -1,5 +1,5 @@
 import type { Act } from "../run/act.ts";
-import type { JournalEntry, NewJournalEntry, NewRunEvent, RunEventRecord, RunEventType } from "../run/event.ts";
+import type { ChangeEvents, JournalEntry, NewJournalEntry, RunEventRecord, RunEventType } from "../run/event.ts";
 import type { Grant } from "../run/grant.ts";
 import type {
   AttemptRecord,
@@ -12,6 +12,7 @@ import type {
   VerifyRecord,
 } from "../run/run.ts";
 import type { StopReason } from "../run/stop-reason.ts";
+import type { RunRows } from "./projection.ts";
 import type { RetentionNotes } from "./retention-notes.ts";
 
 /** The process that drives runs, identified so that a reused pid is never taken for it. */
@@ -58,7 +59,7 @@ export interface NewRun {
   readonly run: RunRecord;
   readonly steps: readonly StepRecord[];
   readonly attempts: readonly AttemptRecord[];
-  readonly events: readonly NewRunEvent[];
+  readonly events: ChangeEvents;
   readonly instructions: readonly InstructionRecord[];
   readonly request: RequestRecord | null;
   /** Real path of the working tree that the run holds while live; another live holder makes the call `already_running`. */
@@ -101,7 +102,8 @@ export interface RunChange {
   readonly new_instructions?: readonly InstructionRecord[];
   /** Ids of instructions that went into a prompt of this iteration: exactly once each. */
   readonly delivered?: { readonly ids: readonly string[]; readonly iteration: number };
-  readonly events?: readonly NewRunEvent[];
+  /** What happened. The last one is stored with the rows that this change made, so that replaying the events gives them. */
+  readonly events: ChangeEvents;
   readonly journal?: readonly NewJournalEntry[];
   readonly request?: RequestRecord;
   /** A run that this change starts, e.g. the new one after a reset. */
@@ -214,6 +216,13 @@ export interface Copies {
   get(runId: string, name: "session" | "tree"): Promise<StoredCopy | null>;
 }
 
+/** What the events of a run make of its rows. */
+export interface Replay {
+  readonly rows: RunRows;
+  /** Where they differ from the rows that are stored, in words, the first five; empty when they are the same. */
+  readonly differences: readonly string[];
+}
+
 /** Durable record of all runs. Every method is one transaction; several processes use one store at once. */
 export interface Store {
   readonly kind: "sqlite" | "postgres";
@@ -271,6 +280,11 @@ export interface Store {
     runId: string,
     query: { readonly after?: number; readonly types?: readonly RunEventType[]; readonly limit: number },
   ): Promise<readonly RunEventRecord[]>;
+  /**
+   * Folds all events of a run into its rows and compares them with the stored ones, both as of one moment. Null when there is no
+   * such run; throws `store_unavailable` when an event or a row is damaged.
+   */
+  replay(runId: string): Promise<Replay | null>;
   /** A text longer than 128 Ki characters is kept as several entries, its parts (`journal-parts.ts`). */
   journal(runId: string, query: JournalQuery): Promise<JournalPage>;
   /** Looks for damage all over a run's journal; memory does not grow with it. */

@@ -192,10 +192,10 @@ const markSchema = z.looseObject({ safety_checkpoint: z.string(), was_reset: z.s
 /** The mark that the run had when a safety checkpoint was taken; undefined for any other checkpoint. */
 async function markAt(ctx: ToolContext, run: RunRecord, to: CheckpointRecord): Promise<string | null | undefined> {
   if (to.kind !== "reset") return undefined;
-  const events = await ctx.store.events(run.run_id, { limit: 10_000 });
+  const events = await ctx.store.events(run.run_id, { types: ["run_reset"], limit: 10_000 });
   for (const event of events) {
-    const mark = event.type === "run_reset" ? markSchema.safeParse(event.data) : null;
-    if (mark?.success && mark.data.safety_checkpoint === to.id) return mark.data.was_reset;
+    const mark = markSchema.safeParse(event.data);
+    if (mark.success && mark.data.safety_checkpoint === to.id) return mark.data.was_reset;
   }
   // A checkpoint of how a reset left things, or of one that was broken off: nothing is known to be wrong with the mark.
   return run.was_reset;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { notCoveredLine } from "../resume/not-covered.ts";
 import { oneLine } from "../resume/shown.ts";
-import type { RunEventRecord } from "../run/event.ts";
+import { type RunEventRecord, TOLD_EVENT_TYPES } from "../run/event.ts";
 import { CHECKPOINT_KINDS, type CheckpointRecord, type RunRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
@@ -51,7 +51,7 @@ export const runStatus = defineTool({
     const run = await findRun(ctx, run_id);
     const [shared, events, verify, attempts, checkpoints] = await Promise.all([
       common(ctx, run),
-      ctx.store.events(run.run_id, { limit: 10 }),
+      ctx.store.events(run.run_id, { types: TOLD_EVENT_TYPES, limit: 10 }),
       ctx.store.lastVerify(run.run_id),
       ctx.store.attempts(run.run_id),
       ctx.store.checkpoints(run.run_id, 1),

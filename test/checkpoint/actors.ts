@@ -7,7 +7,7 @@ import { applyRunRestore, planRunRestore, type RunRestore } from "../../src/resu
 import { newCheckpointId } from "../../src/run/id.ts";
 import type { CheckpointKind, CheckpointRecord, RunRecord, WorkspaceKind } from "../../src/run/run.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AT, aNewRun, anAttempt, anIteration } from "../support/records.ts";
+import { AT, aNewRun, anAttempt, anEvent, anIteration } from "../support/records.ts";
 import type { Seen, SharedTree } from "./shared-tree.ts";
 
 /** A run as the loop drives it - checkpoints, iterations, ownership, acts - whose engine is a random hand. */
@@ -56,6 +56,7 @@ export class RunActor {
       run_id: this.run.run_id,
       at: AT,
       bump_revision: false,
+      events: [anEvent()],
       open_attempts: [
         anAttempt({ attempt: this.#attempt, entry_checkpoint: captured.id, opened_at: String(this.#attempt).padStart(4, "0") }),
       ],
@@ -92,6 +93,7 @@ export class RunActor {
       run_id: this.run.run_id,
       at: AT,
       bump_revision: false,
+      events: [anEvent()],
       acts,
       iterations: [
         anIteration(this.#iteration, {
@@ -125,7 +127,13 @@ export class RunActor {
     const repo = await this.#deps.checkpoints.discover(this.#tree.top);
     const captured = await this.#deps.checkpoints.capture(repo, { run_id: this.run.run_id, id: newCheckpointId(), kind });
     const record = checkpointRecord(captured, { kind, iteration: this.#iteration, step: "main", attempt: this.#attempt, at: AT });
-    await this.#deps.store.apply({ run_id: this.run.run_id, at: AT, bump_revision: false, checkpoints: [record] });
+    await this.#deps.store.apply({
+      run_id: this.run.run_id,
+      at: AT,
+      bump_revision: false,
+      events: [anEvent()],
+      checkpoints: [record],
+    });
     if (kind !== "reset") this.targets.push({ record, seen: this.#tree.look(), spans: this.spans.length });
     return { captured };
   }

@@ -5,7 +5,7 @@ import { isoOf, msOf } from "../../src/run/clock.ts";
 import type { RunRecord, StopRecord } from "../../src/run/run.ts";
 import { RESUMABLE_STOP_REASONS, STOP_REASONS, type StopReason } from "../../src/run/stop-reason.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AT, aNewRun, aStop } from "../support/records.ts";
+import { AT, aNewRun, anEvent, aStop } from "../support/records.ts";
 import { makeSandbox } from "../support/repos.ts";
 import { backends, newStore } from "../support/stores.ts";
 
@@ -162,8 +162,8 @@ describe.each(backends)("the run that briefs a new one, in %s", (backend) => {
       },
     );
     const act = { kind: "commit", ref: "c".repeat(40), iteration: 1, at: AT, status: "landed" } as const;
-    await store.apply({ run_id: other, at: AT, bump_revision: false, acts: [{ ...act, what: "not mine" }] });
-    await store.apply({ run_id, at: AT, bump_revision: false, acts: [{ ...act, what: "mine" }] });
+    await store.apply({ run_id: other, at: AT, bump_revision: false, events: [anEvent()], acts: [{ ...act, what: "not mine" }] });
+    await store.apply({ run_id, at: AT, bump_revision: false, events: [anEvent()], acts: [{ ...act, what: "mine" }] });
     const note = (await find())?.note ?? "";
     expect(note).toMatch(/Done by that run[\s\S]*mine \(iteration 1, /u);
     expect(note).not.toContain("not mine");

@@ -43,7 +43,7 @@ function running(words: string): number[] {
 
 async function rows(product: Product, text: string): Promise<void> {
   const options = { url: product.env["LOOPKEEPER_DATABASE_URL"] ?? null, path: join(product.home, "loopkeeper.db") };
-  await rawSql({ options, open: () => openStore(options) }, text);
+  await rawSql({ options }, text);
 }
 
 /** A run whose first iteration ends and whose second one is under way. */

@@ -9,7 +9,7 @@ import type { NewJournalEntry } from "../../src/run/event.ts";
 import { encodeChunks } from "../../src/store/journal-chunk.ts";
 import { openStore } from "../../src/store/open.ts";
 import { BIN, newProduct } from "../support/product.ts";
-import { AT, aNewRun, anAttempt, anEntry, anIteration, aStep, aStop } from "../support/records.ts";
+import { AT, aNewRun, anAttempt, anEntry, anEvent, anIteration, aStep, aStop } from "../support/records.ts";
 
 /** C46 at its full size: 1,000,000 entries, about 300 MB, one of them 40 MB; and a run of 100 entries to compare with. */
 const ENTRIES = 1_000_000;
@@ -49,6 +49,7 @@ beforeAll(async () => {
       run_id,
       at: AT,
       bump_revision: true,
+      events: [anEvent()],
       iterations: Array.from({ length: ITERATIONS }, (_, index) => anIteration(index + 1, { finished: true })),
     });
     runs[size] = run_id;

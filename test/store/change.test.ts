@@ -3,7 +3,7 @@ import { now } from "../../src/run/clock.ts";
 import { LeaseLostError, LoopkeeperError } from "../../src/run/errors.ts";
 import type { RunRecord } from "../../src/run/run.ts";
 import type { RunChange, Store } from "../../src/store/store.ts";
-import { AT, aNewRun, anEntry, anIdentity, anIteration } from "../support/records.ts";
+import { AT, aNewRun, anEntry, anEvent, anIdentity, anIteration } from "../support/records.ts";
 import { backends, newStore } from "../support/stores.ts";
 
 const LATER = "2026-11-29T20:00:00.000Z";
@@ -22,17 +22,24 @@ for (const backend of backends) {
         run_id: run.run_id,
         at: LATER,
         bump_revision: false,
+        events: [anEvent()],
         run: { usage, progress_at: LATER },
       });
       expect(quiet).toEqual({ ...run, usage, progress_at: LATER });
-      const loud = await store.apply({ run_id: run.run_id, at: LATER, bump_revision: true, run: { state: "running" } });
+      const loud = await store.apply({
+        run_id: run.run_id,
+        at: LATER,
+        bump_revision: true,
+        events: [anEvent()],
+        run: { state: "running" },
+      });
       expect(loud).toEqual({ ...quiet, state: "running", revision: 2, changed_at: LATER });
       expect(await store.run(run.run_id, "owner")).toEqual(loud);
     });
 
     it("names both revisions when the run moved since the writer looked", async () => {
       const run = await store.createRun(aNewRun());
-      const change = { run_id: run.run_id, at: AT, bump_revision: true, expected_revision: 1 } as const;
+      const change = { run_id: run.run_id, at: AT, bump_revision: true, events: [anEvent()], expected_revision: 1 } as const;
       await store.apply(change);
       const error = await refusal(store.apply({ ...change, grants: [{ iterations: 1, at: AT }] }));
       expect(error.code).toBe("revision_conflict");
@@ -45,7 +52,14 @@ for (const backend of backends) {
       const [lease] = (await store.leases()).filter((row) => row.run_id === run.run_id);
       if (lease === undefined) throw new Error("no lease");
       await store.takeOver(lease, "w2", anIdentity(2));
-      const late = { run_id: run.run_id, at: AT, fence: 1, bump_revision: true, run: { iteration: 9 } } as const;
+      const late = {
+        run_id: run.run_id,
+        at: AT,
+        fence: 1,
+        bump_revision: true,
+        events: [anEvent()],
+        run: { iteration: 9 },
+      } as const;
       await expect(store.apply({ ...late, iterations: [anIteration(1)] })).rejects.toBeInstanceOf(LeaseLostError);
       await expect(
         store.appendJournal({ run_id: run.run_id, fence: 1, at: AT, entries: [anEntry("late")] }),
@@ -70,6 +84,7 @@ for (const backend of backends) {
         run_id: run.run_id,
         at: AT,
         bump_revision: true,
+        events: [anEvent()],
         grants: [{ iterations: 5, at: AT }],
         request: { ...request, at: now() },
       };
@@ -97,6 +112,7 @@ for (const backend of backends) {
           run_id: run.run_id,
           at: AT,
           bump_revision: true,
+          events: [anEvent()],
           grants: [{ iterations: 5, at: AT }],
           request: { ...request, at: now() },
         }),
@@ -113,13 +129,21 @@ for (const backend of backends) {
       expect(refused.code).toBe("already_running");
       expect(refused.message).toContain(first.run_id);
       expect((await store.holderOf(tree))?.run_id).toBe(first.run_id);
-      await store.apply({ run_id: first.run_id, at: AT, bump_revision: true, run: { state: "stopped" }, tree_hold: null });
+      await store.apply({
+        run_id: first.run_id,
+        at: AT,
+        bump_revision: true,
+        events: [anEvent()],
+        run: { state: "stopped" },
+        tree_hold: null,
+      });
       expect(await store.holderOf(tree)).toBeNull();
       const second = await store.createRun({ ...aNewRun(), tree_hold: tree });
       const resumed = store.apply({
         run_id: first.run_id,
         at: AT,
         bump_revision: true,
+        events: [anEvent()],
         run: { state: "queued" },
         tree_hold: tree,
       });
@@ -148,7 +172,7 @@ for (const backend of backends) {
     });
 
     it("says that a run does not exist", async () => {
-      const missing = await refusal(store.apply({ run_id: "run_none", at: AT, bump_revision: true }));
+      const missing = await refusal(store.apply({ run_id: "run_none", at: AT, bump_revision: true, events: [anEvent()] }));
       expect(missing.code).toBe("run_not_found");
     });
 
@@ -163,7 +187,13 @@ for (const backend of backends) {
       } as const;
       const run = await store.createRun({ ...aNewRun(), instructions: [instruction] });
       for (const iteration of [1, 2]) {
-        await store.apply({ run_id: run.run_id, at: AT, bump_revision: true, delivered: { ids: ["i"], iteration } });
+        await store.apply({
+          run_id: run.run_id,
+          at: AT,
+          bump_revision: true,
+          events: [anEvent()],
+          delivered: { ids: ["i"], iteration },
+        });
       }
       expect(await store.instructions(run.run_id, "all")).toEqual([{ ...instruction, delivered_at: AT, delivered_iteration: 1 }]);
     });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AT, anEntry, anIdentity } from "../support/records.ts";
+import { AT, anEntry, anEvent, anIdentity } from "../support/records.ts";
 
 /** What the tests run as processes of their own. Prints one line of JSON per result. */
 
@@ -29,7 +29,10 @@ async function events(opened: Store, { run_id, times }: Job): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     const data = { writer: process.pid, n };
     const journal = [anEntry(`entry ${n} of ${process.pid}`)];
-    const both = [{ type: "iteration_started", at: AT, data } as const, { type: "iteration_finished", at: AT, data } as const];
+    const both = [
+      { type: "iteration_started", at: AT, data },
+      { type: "iteration_finished", at: AT, data },
+    ] as const;
     await opened.apply({ run_id, at: AT, bump_revision: true, events: both, journal });
   }
   print({ written: times });
@@ -47,6 +50,7 @@ async function grants(opened: Store, { run_id, times }: Job): Promise<void> {
         run_id,
         at: AT,
         bump_revision: true,
+        events: [anEvent()],
         ...(n % 2 === 0 && run !== null ? { expected_revision: run.revision } : {}),
         grants: [{ iterations, at: AT }],
       });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { epochMs, isoOf } from "../../src/run/clock.ts";
 import type { LeaseRecord, Store } from "../../src/store/store.ts";
-import { AT, aNewRun, anIdentity } from "../support/records.ts";
+import { AT, aNewRun, anEvent, anIdentity } from "../support/records.ts";
 import { backends, newStorePlace, rawSql, type StorePlace } from "../support/stores.ts";
 
 for (const backend of backends) {
@@ -82,7 +82,13 @@ for (const backend of backends) {
       await store.releaseLease(run_id, 1);
       expect(await store.leaseIdle(run_id, "other", anIdentity())).toEqual({ fence: 2 });
       await store.releaseLease(run_id, 2);
-      await store.apply({ run_id, at: AT, bump_revision: true, run: { state: "queued", stop_reason: null } });
+      await store.apply({
+        run_id,
+        at: AT,
+        bump_revision: true,
+        events: [anEvent()],
+        run: { state: "queued", stop_reason: null },
+      });
       expect(await store.leaseIdle(run_id, "door", anIdentity())).toBeNull();
       expect(await store.leaseIdle("run_none", "door", anIdentity())).toBeNull();
     });
@@ -90,6 +96,7 @@ for (const backend of backends) {
     it("are given past a damaged run in the queue", async () => {
       const damaged = await store.createRun(aNewRun());
       const whole = await store.createRun(aNewRun());
+      place.replays.except(damaged.run_id);
       await rawSql(place, `update runs set usage = 'x' where run_id = '${damaged.run_id}'`);
       expect((await store.claimQueued("w1", anIdentity()))?.run.run_id).toBe(whole.run_id);
       expect(await store.claimQueued("w1", anIdentity())).toBeNull();

@@ -6,7 +6,7 @@ import { reopenChange } from "../../src/resume/reopen.ts";
 import type { RunRecord } from "../../src/run/run.ts";
 import type { StopReason } from "../../src/run/stop-reason.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AT, aNewRun, anIdentity, anIteration, aStep, aStop } from "../support/records.ts";
+import { AT, aNewRun, anEvent, anIdentity, anIteration, aStep, aStop } from "../support/records.ts";
 import { backends, newStore } from "../support/stores.ts";
 
 /** Numbers that a seed fixes, so that a history that fails can be played again. */
@@ -74,6 +74,7 @@ class History {
         at: AT,
         fence: lease,
         bump_revision: true,
+        events: [anEvent()],
         run: { iteration: run.iteration + 1 },
         iterations: [anIteration(run.iteration + 1, { finished: true })],
       });
@@ -89,6 +90,7 @@ class History {
       at: AT,
       fence,
       bump_revision: true,
+      events: [anEvent()],
       run: { state: "stopped", stop_reason: reason, stop },
       steps: [{ step: "main", state: "stopped" }],
       tree_hold: null,
@@ -117,7 +119,7 @@ class History {
   }
 
   #change(fence: number, run: Partial<Pick<RunRecord, "state" | "stop_reason" | "iteration">>): Promise<RunRecord> {
-    return this.#store.apply({ run_id: this.#run_id, at: AT, fence, bump_revision: true, run });
+    return this.#store.apply({ run_id: this.#run_id, at: AT, fence, bump_revision: true, events: [anEvent()], run });
   }
 
   async #grant(run: RunRecord): Promise<void> {
@@ -128,6 +130,7 @@ class History {
         run_id: this.#run_id,
         at: AT,
         bump_revision: true,
+        events: [anEvent()],
         grants: [{ iterations, at: AT }],
         ...request,
       }),
@@ -200,7 +203,8 @@ for (const backend of backends) {
         await new History(store, seed, run_id, cap).play(3);
         const run = await store.run(run_id, "owner");
         // Nothing of this history is left for the next one to claim.
-        if (run?.state === "queued") await store.apply({ run_id, at: AT, bump_revision: true, run: { state: "stopped" } });
+        if (run?.state === "queued")
+          await store.apply({ run_id, at: AT, bump_revision: true, events: [anEvent()], run: { state: "stopped" } });
       }
     }, 400_000);
   });

@@ -3,7 +3,7 @@ import { epochMs } from "../../src/run/clock.ts";
 import { RUN_STATES, type RunRecord, type RunState } from "../../src/run/run.ts";
 import { STOP_REASONS, stopReasonRow } from "../../src/run/stop-reason.ts";
 import type { RunFilter, Store } from "../../src/store/store.ts";
-import { AT, aNewRun } from "../support/records.ts";
+import { AT, aNewRun, anEvent } from "../support/records.ts";
 import { backends, newStore, newStorePlace, rawSql } from "../support/stores.ts";
 
 const ALL: RunFilter = { owner: "owner", archived: false, limit: 50 };
@@ -38,7 +38,7 @@ for (const backend of backends) {
         const { state, stop_reason, archived_at, waiting_until, was_reset } = randomRun(random, n);
         const patch = { state, stop_reason, archived_at, waiting_until, was_reset };
         runs.splice(index, 1);
-        runs.push(await store.apply({ run_id: run.run_id, at: minute(n), bump_revision: true, run: patch }));
+        runs.push(await store.apply({ run_id: run.run_id, at: minute(n), bump_revision: true, events: [anEvent()], run: patch }));
       }
       await store.createRun(aNewRun({ owner: "somebody" }));
       for (const filter of FILTERS) {
@@ -63,7 +63,7 @@ for (const backend of backends) {
         cursor = page.next_cursor;
         for (let n = 0; n < 5; n += 1) {
           const run_id = ids[Math.floor(random() * ids.length)] ?? "";
-          await store.apply({ run_id, at: minute(40), bump_revision: true, run: { state: "running" } });
+          await store.apply({ run_id, at: minute(40), bump_revision: true, events: [anEvent()], run: { state: "running" } });
         }
         await store.createRun(aNewRun());
       }
@@ -95,6 +95,7 @@ for (const backend of backends) {
       const store = await place.open();
       const damaged = await store.createRun(aNewRun());
       const whole = await store.createRun(aNewRun());
+      place.replays.except(damaged.run_id);
       await rawSql(place, `update runs set settings = '{' where run_id = '${damaged.run_id}'`);
       expect((await store.runs(ALL)).runs).toEqual([whole]);
       expect(told).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AT, aNewRun } from "../support/records.ts";
+import { AT, aNewRun, anEvent } from "../support/records.ts";
 import { backends, newStorePlace, rawSql } from "../support/stores.ts";
 import { inProcesses, killAfter, startChild } from "./children.ts";
 
@@ -65,6 +65,8 @@ for (const backend of backends) {
       expect(await rawSql(place, "select number, name from loopkeeper_migrations")).toEqual([
         { number: 1, name: "001_initial" },
         { number: 2, name: "003_iteration_revision" },
+        { number: 3, name: "005_retention" },
+        { number: 4, name: "004_event_changes" },
       ]);
     });
 
@@ -83,7 +85,7 @@ for (const backend of backends) {
       expect(entries.length % 2).toBe(0);
       expect(gaps).toEqual([]);
       expect(acknowledged).toBeGreaterThanOrEqual(25);
-      await store.apply({ run_id, at: AT, bump_revision: true, run: { state: "stopped" } });
+      await store.apply({ run_id, at: AT, bump_revision: true, events: [anEvent()], run: { state: "stopped" } });
     });
   });
 }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { now } from "../../src/run/clock.ts";
 import type { CheckpointRecord, RunRecord, VerifyRecord } from "../../src/run/run.ts";
 import type { RequestRecord, Store } from "../../src/store/store.ts";
-import { AT, aNewRun, anAttempt, anEntry, anIdentity, anIteration, aRun, aStep, aStop } from "../support/records.ts";
+import { AT, aNewRun, anAttempt, anEntry, anEvent, anIdentity, anIteration, aRun, aStep, aStop } from "../support/records.ts";
 import { backends, newStore } from "../support/stores.ts";
 
 const ODD_TEXT = 'Zeile 1\n"quotes" \\ 日本語 🙂 \u0000 \ud800 \u2028 end';
@@ -111,6 +111,7 @@ for (const backend of backends) {
         run_id,
         at: AT,
         bump_revision: true,
+        events: [anEvent()],
         steps: [{ step: "two", state: "running", verify: ["make"] }],
         attempts: [{ step: "main", attempt: 1, context: "handoff", why_handoff: "key", ended_by: "failed" }],
         open_attempts: [anAttempt({ step: "two", note: "a note" })],
@@ -143,7 +144,7 @@ for (const backend of backends) {
 
     it("replaces an iteration and a checkpoint that exist, and keeps the latest result of each command", async () => {
       const { run } = await createdRun(store);
-      const change = { run_id: run.run_id, at: AT, bump_revision: true } as const;
+      const change = { run_id: run.run_id, at: AT, bump_revision: true, events: [anEvent()] } as const;
       await store.apply({
         ...change,
         iterations: [anIteration(1), anIteration(2)],
@@ -166,7 +167,8 @@ for (const backend of backends) {
 
     it("pages events from a number on, and gives the newest without one", async () => {
       const { run } = await createdRun(store);
-      const events = Array.from({ length: 6 }, (_, n) => ({ type: "iteration_started", at: AT, data: { n } }) as const);
+      const begun = Array.from({ length: 6 }, (_, n) => ({ type: "iteration_started", at: AT, data: { n } }) as const);
+      const events = [...begun.slice(1), anEvent("iteration_started")] as const;
       await store.apply({ run_id: run.run_id, at: AT, bump_revision: true, events });
       expect((await store.events(run.run_id, { limit: 2 })).map((event) => event.seq)).toEqual([6, 7]);
       expect((await store.events(run.run_id, { after: 2, limit: 3 })).map((event) => event.seq)).toEqual([3, 4, 5]);
@@ -188,7 +190,7 @@ for (const backend of backends) {
       await store.createRun({ ...created, request: old });
       expect(await store.findRequest("owner", "old")).toBeNull();
       const again = { ...old, at: now() };
-      await store.apply({ run_id: created.run.run_id, at: AT, bump_revision: true, request: again });
+      await store.apply({ run_id: created.run.run_id, at: AT, bump_revision: true, events: [anEvent()], request: again });
       expect(await store.findRequest("owner", "old")).toEqual(again);
     });
 

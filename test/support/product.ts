@@ -6,6 +6,7 @@ import { afterAll, inject } from "vitest";
 import { z } from "zod";
 import { sleep } from "../../src/run/clock.ts";
 import { newDatabase } from "./postgres.ts";
+import { Replays } from "./replays.ts";
 import { makeSandbox, type Sandbox } from "./repos.ts";
 import type { BackendName } from "./stores.ts";
 
@@ -142,6 +143,8 @@ export interface Product {
   endWorker(): void;
   /** Ids of live processes whose environment holds `text`. */
   processesWith(text: string): readonly number[];
+  /** Says which runs the test damages; all others must replay when the tests of the file are over. */
+  readonly replays: Replays;
 }
 
 /** A home of its own with a repository sandbox; everything is killed and removed after the calling file's tests. */
@@ -164,6 +167,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     LOOPKEEPER_SCRIPTED_HOME: join(box.dir, "scripted"),
     ...(backend === "postgres" ? { LOOPKEEPER_DATABASE_URL: await newDatabase(inject("postgresHome")) } : {}),
   };
+  const replays = new Replays();
   const product: Product = {
     box,
     home,
@@ -188,7 +192,11 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
       fields = { ...fields, ...more };
       save();
     },
-    connect: (more = {}, cwd = box.dir) => connect({ ...env, ...more }, cwd),
+    connect: (more = {}, cwd = box.dir) => {
+      const all: Readonly<Record<string, string>> = { ...env, ...more };
+      replays.watch({ url: all["LOOPKEEPER_DATABASE_URL"] ?? null, path: join(all["LOOPKEEPER_HOME"] ?? home, "loopkeeper.db") });
+      return connect(all, cwd, replays);
+    },
     killEverything: () => killAll(() => processesWith(home)),
     workers: () => workersOf(home),
     killWorker: () => killAll(() => workersOf(home)),
@@ -196,16 +204,21 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
       for (const pid of workersOf(home)) process.kill(pid, "SIGTERM");
     },
     processesWith,
+    replays,
   };
   afterAll(async () => {
     await product.killEverything();
-    box.remove();
+    try {
+      await replays.check();
+    } finally {
+      box.remove();
+    }
   });
   mkdirSync(home, { recursive: true });
   return product;
 }
 
-async function connect(env: Readonly<Record<string, string>>, cwd: string): Promise<Door> {
+async function connect(env: Readonly<Record<string, string>>, cwd: string, replays: Replays): Promise<Door> {
   const client = new Client({ name: "scenario", version: "0" });
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [BIN], env: { ...env }, cwd, stderr: "ignore" }),
@@ -218,6 +231,10 @@ async function connect(env: Readonly<Record<string, string>>, cwd: string): Prom
       .map((part) => part.text ?? "")
       .join("\n");
     if (result.isError === true) throw new Refused(text);
+    if (tool === "coding_loop_start") {
+      const started = answerSchema.safeParse(result.structuredContent).data?.run;
+      if (started !== undefined) replays.started(started.run_id);
+    }
     return { structured: result.structuredContent, text };
   }
   const door: Door = {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { NewJournalEntry } from "../../src/run/event.ts";
+import type { NewJournalEntry, NewRunEvent, RunEventType } from "../../src/run/event.ts";
 import { newRunId } from "../../src/run/id.ts";
 import type { AttemptRecord, IterationRecord, RunRecord, StepRecord, StopRecord } from "../../src/run/run.ts";
 import type { NewRun, ProcessIdentity } from "../../src/store/store.ts";
@@ -165,6 +165,11 @@ export function aNewRun(fields: Partial<RunRecord> = {}): NewRun {
     request: null,
     tree_hold: run.workspace_path,
   };
+}
+
+/** Something that happened, for a test that is about what it changed. */
+export function anEvent(type: RunEventType = "workspace_ready"): NewRunEvent {
+  return { type, at: AT, data: {} };
 }
 
 export function anEntry(text: string, fields: Partial<NewJournalEntry> = {}): NewJournalEntry {

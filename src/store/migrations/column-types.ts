@@ -10,6 +10,8 @@ export interface ColumnTypes {
   readonly table: RawBuilder<unknown>;
   readonly chunkTable: RawBuilder<unknown>;
   readonly headTable: RawBuilder<unknown>;
+  /** Keeps other processes from writing runs until the migration is done. */
+  readonly hold: (table: string) => RawBuilder<unknown>;
 }
 
 export const SQLITE_TYPES: ColumnTypes = {
@@ -21,6 +23,8 @@ export const SQLITE_TYPES: ColumnTypes = {
   table: sql` strict`,
   chunkTable: sql` strict`,
   headTable: sql` strict`,
+  // A writing transaction holds SQLite's one write lock already.
+  hold: () => sql`select 1`,
 };
 
 export const POSTGRES_TYPES: ColumnTypes = {
@@ -34,4 +38,5 @@ export const POSTGRES_TYPES: ColumnTypes = {
   chunkTable: sql` with (toast_tuple_target = 8160)`,
   // Room in each page for the next versions of its rows: an update then needs no index entry.
   headTable: sql` with (fillfactor = 50)`,
+  hold: (table) => sql`lock table ${sql.table(table)} in exclusive mode`,
 };
