@@ -13,6 +13,8 @@ function removeLeftovers() {
   for (const entry of readdirSync(DIST, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const built = join(entry.parentPath, entry.name);
+    // The console is built by itself, out of another kind of sources.
+    if (built.startsWith(join(DIST, "console"))) continue;
     const source = relative(DIST, built).replace(/(\.d\.ts|\.js)$/, ".ts");
     if (source.endsWith(".ts") && !existsSync(join(ROOT, "src", source))) rmSync(built);
   }

@@ -1,4 +1,6 @@
+import { openApiDocument } from "../src/server/openapi.ts";
 import { TOOLS } from "../src/tools/index.ts";
+import { VERSION } from "../src/version.ts";
 import { errorsPage, stopReasonsPage } from "./facts-pages.ts";
 import { type ListedTool, listTools } from "./listed-tools.ts";
 import { toolsPage } from "./tools-page.ts";
@@ -17,6 +19,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "docs/tools.md", content: toolsPage(tools) },
     { path: "docs/stop-reasons.md", content: stopReasonsPage() },
     { path: "docs/errors.md", content: errorsPage() },
+    { path: "docs/openapi.json", content: `${JSON.stringify(openApiDocument(TOOLS, VERSION), null, 2)}\n` },
   ];
 }
 

@@ -9,7 +9,7 @@ const STORE: Quiet = {
   methods: new Set([
     ...["close", "secret", "findRequest", "run", "runsByPrefix", "runs", "runsOfRepository", "holderOf", "steps", "attempts"],
     ...["iterations", "acts", "grants", "checkpoints", "checkpoint", "lastVerify", "instructions", "events", "journal", "replay"],
-    ...["artifact", "runArtifacts", "workers", "leases", "liveRuns", "clock"],
+    ...["artifact", "runArtifacts", "workers", "leases", "liveRuns", "clock", "stamp", "changedRuns"],
     // Timers decide when these come.
     ...["beatWorker", "renewLease", "appendJournal"],
   ]),

@@ -6,8 +6,12 @@ import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
 import { serveToken } from "./serve-token.ts";
 import { httpApp } from "./server/http.ts";
 import { type Listening, listen } from "./server/listen.ts";
+import { createMcpServer } from "./server/mcp.ts";
+import { mcpOverHttp } from "./server/mcp-http.ts";
 import { TOOLS } from "./tools/index.ts";
+import { RUN_RESOURCES } from "./tools/resources.ts";
 import { lazyCalls } from "./tools/runtime.ts";
+import { VERSION } from "./version.ts";
 
 const DEFAULT_PORT = 7433;
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/u;
@@ -37,29 +41,43 @@ export async function runServeCommand(config: Config, words: readonly string[]):
   const ended = endSignal();
   const ending = new AbortController();
   const log = logOf(config, "serve");
+  const onDefect = (error: unknown): void => log("error", "defect", { error: stackOf(error) });
   const { token, file } = serveToken(config.home, config.token);
   const calls = lazyCalls({
     connect: () => connectTools(config, log),
-    onDefect: (error) => log("error", "defect", { error: stackOf(error) }),
+    onDefect,
   });
+  const mcp = mcpOverHttp(
+    () =>
+      createMcpServer({ tools: TOOLS, version: VERSION, call: calls.call, resources: { list: RUN_RESOURCES, read: calls.read } }),
+    {
+      ending: ending.signal,
+      onFault: (error) => log("warn", "a request to /mcp was refused", { error: messageOf(error) }),
+    },
+  );
   let listening: Listening | null = null;
   const app = httpApp(
     {
       tools: TOOLS,
+      version: VERSION,
       call: calls.call,
+      feed: calls.feed,
       ending: ending.signal,
       token,
       allowed_hosts: wishes.allowed_hosts,
       console_folder: join(import.meta.dirname, "console"),
-      onDefect: (error) => log("error", "defect", { error: stackOf(error) }),
+      mcp,
+      onDefect,
     },
     () => listening?.port ?? wishes.port,
   );
   listening = await listenOrExplain(app, wishes);
   announce(wishes, listening.port, token, file);
+  // Not only at the first call: a door that is connected notices runs that lost their driver.
+  calls.feed().catch((error: unknown) => log("warn", "the store cannot be opened yet", { error: messageOf(error) }));
   await ended;
   ending.abort();
-  await listening.close();
+  await Promise.all([mcp.close(), listening.close()]);
   await calls.close();
   return 0;
 }

@@ -8,7 +8,7 @@ import type { CallTool } from "../tools/runtime.ts";
 import { argumentsOf, type CallRequest } from "./call-arguments.ts";
 import { problemOf, problemResponse } from "./problem.ts";
 import { readJson } from "./read-json.ts";
-import { routesOf, type ToolRoute } from "./routes.ts";
+import { routerPath, routesOf, type ToolRoute } from "./routes.ts";
 
 /** The tools over HTTP: every route of the table calls its tool as any other door does. */
 
@@ -18,9 +18,6 @@ export interface ApiDoor {
   /** Aborts when the server ends: what waits is answered then. */
   readonly ending: AbortSignal;
 }
-
-/** A path as the router writes it: `{run_id}` becomes `:run_id`. */
-export const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/gu, ":$1");
 
 export function toolApi(door: ApiDoor): Hono {
   const app = new Hono();

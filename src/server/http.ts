@@ -1,29 +1,35 @@
 import { type Context, Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import { z } from "zod";
-import { type ApiDoor, routerPath, toolApi, unknownAddress } from "./api.ts";
+import { type ApiDoor, toolApi, unknownAddress } from "./api.ts";
 import { Sessions } from "./auth.ts";
 import { authenticated, beginSession, endSession, sessionEnd, type Trust, trustedNames } from "./guard.ts";
+import type { HttpEnvironment } from "./http-environment.ts";
+import type { McpOverHttp } from "./mcp-http.ts";
+import { openApiDocument } from "./openapi.ts";
+import { OTHER_OPERATIONS } from "./openapi-others.ts";
 import { problemResponse } from "./problem.ts";
 import { readJson } from "./read-json.ts";
-import { routesOf } from "./routes.ts";
+import { routerPath, routesOf } from "./routes.ts";
 import { consoleFiles } from "./static-files.ts";
+import { type StreamDoor, streams } from "./streams.ts";
 
 /** What the HTTP door is made of. */
-export interface HttpDoor extends ApiDoor {
+export interface HttpDoor extends ApiDoor, StreamDoor {
+  readonly version: string;
   readonly token: string;
   readonly allowed_hosts: readonly string[];
   /** Folder of the console's built files; it need not be there. */
   readonly console_folder: string;
-  readonly onDefect: (error: unknown) => void;
+  readonly mcp: McpOverHttp;
 }
 
 const sessionBody = z.strictObject({ token: z.string().min(1) });
 
-/** The whole door as one application: REST under /api, the console at /. `port` is asked at each request. */
-export function httpApp(door: HttpDoor, port: () => number): Hono {
+/** The whole door as one application: REST under /api, MCP at /mcp, the console at /. `port` is asked at each request. */
+export function httpApp(door: HttpDoor, port: () => number): Hono<HttpEnvironment> {
   const trust: Trust = { token: door.token, sessions: new Sessions(door.token), port, allowed_hosts: door.allowed_hosts };
-  const app = new Hono();
+  const app = new Hono<HttpEnvironment>();
   app.use(
     secureHeaders({
       contentSecurityPolicy: {
@@ -58,8 +64,13 @@ export function httpApp(door: HttpDoor, port: () => number): Hono {
   app.use("/api/*", authenticated(trust, "token or session"));
   app.get("/api/session", (c) => c.json({ expires_at: sessionEnd(c, trust) }));
   app.delete("/api/session", (c) => endSession(c, trust));
+  const document = openApiDocument(door.tools, door.version);
+  app.get("/api/openapi.json", (c) => c.json(document));
+  app.route("/", streams(door));
   app.route("/", toolApi(door));
   refuseTheRest(app, door);
+  app.use("/mcp", authenticated(trust, "token"));
+  app.all("/mcp", (c) => door.mcp.fetch(c.req.raw));
   app.get("*", (c) => consoleFiles(c, door.console_folder));
   app.notFound((c) => unknownAddress(c, c.req.method === "GET" || c.req.method === "HEAD" ? [] : ["GET", "HEAD"]));
   app.onError((error, c) => {
@@ -74,11 +85,11 @@ export function httpApp(door: HttpDoor, port: () => number): Hono {
 }
 
 /** Under /api only the table is served: the console's pages never answer there. */
-function refuseTheRest(app: Hono, door: HttpDoor): void {
-  const methods = new Map<string, string[]>([["/api/session", ["POST", "GET", "HEAD", "DELETE"]]]);
-  for (const route of routesOf(door.tools)) {
-    const own = route.method === "GET" ? ["GET", "HEAD"] : [route.method];
-    methods.set(route.path, [...(methods.get(route.path) ?? []), ...own]);
+function refuseTheRest(app: Hono<HttpEnvironment>, door: HttpDoor): void {
+  const methods = new Map<string, string[]>();
+  for (const { path, method } of [...routesOf(door.tools), ...OTHER_OPERATIONS]) {
+    const own = method === "GET" ? ["GET", "HEAD"] : [method];
+    methods.set(path, [...(methods.get(path) ?? []), ...own]);
   }
   for (const [path, allowed] of methods) app.all(routerPath(path), (c: Context) => unknownAddress(c, allowed));
   app.all("/api", (c) => unknownAddress(c, []));

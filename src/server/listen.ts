@@ -1,6 +1,8 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
+import type { HttpEnvironment } from "./http-environment.ts";
+import { problemResponse } from "./problem.ts";
 
 /** Where the door listens, once it does. */
 export interface Listening {
@@ -24,8 +26,11 @@ const LIMITS = {
 const MAX_CONNECTIONS = 512;
 
 /** Rejects with the system's error (`EADDRINUSE`, `EACCES`...) when it cannot listen there. */
-export async function listen(app: Hono, at: { readonly host: string; readonly port: number }): Promise<Listening> {
-  const server = createServer(LIMITS, getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+export async function listen(
+  app: Hono<HttpEnvironment>,
+  at: { readonly host: string; readonly port: number },
+): Promise<Listening> {
+  const server = createServer(LIMITS, getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }));
   server.maxConnections = MAX_CONNECTIONS;
   await listening(server, at);
   const address = server.address();
@@ -33,6 +38,11 @@ export async function listen(app: Hono, at: { readonly host: string; readonly po
     port: typeof address === "object" && address !== null ? address.port : at.port,
     close: () => closed(server),
   };
+}
+
+/** What never becomes a request: an address or a Host that is none. */
+function unreadable(): Response {
+  return problemResponse({ code: "bad_input", detail: "the request's address or Host cannot be read.", instance: "/" });
 }
 
 function listening(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {

@@ -38,7 +38,7 @@ export type ProblemCode = ErrorCode | DoorCode;
 /** Every kind of problem with its usual status, in a fixed order. */
 export const PROBLEM_KINDS: Readonly<Record<ProblemCode, Kind>> = { ...TOOL_KINDS, ...DOOR_KINDS };
 
-const PROBLEM_MEDIA_TYPE = "application/problem+json";
+export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 /** The prefix of every `type`: stable, and not an address. */
 export const PROBLEM_TYPE_PREFIX = "urn:loopkeeper:problem:";
 

@@ -7,7 +7,7 @@ const LARGEST_BODY = 1_048_576;
 /** The request's JSON body, undefined when it has none; or the problem to answer with. */
 export async function readJson(c: Context): Promise<unknown> {
   const instance = c.req.path;
-  const bytes = await readBytes(c.req.raw);
+  const bytes = await readBytes(c.req.raw, LARGEST_BODY);
   if (bytes === null)
     return problemResponse({
       code: "body_too_large",
@@ -31,15 +31,15 @@ export async function readJson(c: Context): Promise<unknown> {
   }
 }
 
-/** Null when there is more than is read. */
-async function readBytes(request: Request): Promise<Uint8Array | null> {
-  if (Number(request.headers.get("content-length") ?? 0) > LARGEST_BODY) return null;
+/** A request's whole body; null when it is larger than `most` bytes. */
+export async function readBytes(request: Request, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (Number(request.headers.get("content-length") ?? 0) > most) return null;
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength;
-    if (size > LARGEST_BODY) return null;
+    if (size > most) return null;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return new Uint8Array(Buffer.concat(chunks));
 }

@@ -7,6 +7,8 @@ interface Route {
   readonly tool: string;
   readonly method: Method;
   readonly path: string;
+  /** Name of the operation in documents, where a tool has several routes. */
+  readonly operation?: string;
 }
 
 /** Reading tools are GET with the rest of their arguments in the query; writing ones POST with the rest in a JSON body. */
@@ -18,10 +20,10 @@ const ROUTES: readonly Route[] = [
   { tool: "run_explain_stop", method: "GET", path: "/api/runs/{run_id}/explanation" },
   { tool: "run_transcript", method: "GET", path: "/api/runs/{run_id}/transcript" },
   { tool: "run_diff", method: "GET", path: "/api/runs/{run_id}/diff" },
-  { tool: "run_diff", method: "GET", path: "/api/runs/{run_id}/checkpoints/{to}/diff" },
+  { tool: "run_diff", method: "GET", path: "/api/runs/{run_id}/checkpoints/{to}/diff", operation: "run_checkpoint_diff" },
   { tool: "run_stop", method: "POST", path: "/api/runs/{run_id}/stop" },
   // The word that clients of earlier systems use for it.
-  { tool: "run_stop", method: "POST", path: "/api/runs/{run_id}/abandon" },
+  { tool: "run_stop", method: "POST", path: "/api/runs/{run_id}/abandon", operation: "run_abandon" },
   { tool: "run_resume", method: "POST", path: "/api/runs/{run_id}/resume" },
   { tool: "run_grant_iterations", method: "POST", path: "/api/runs/{run_id}/grant" },
   { tool: "run_reset", method: "POST", path: "/api/runs/{run_id}/reset" },
@@ -35,17 +37,22 @@ export interface ToolRoute {
   readonly tool: Tool;
   readonly method: Method;
   readonly path: string;
+  readonly operation: string;
   /** Names of the arguments that the path holds. */
   readonly path_arguments: readonly string[];
 }
+
+/** A path as the router writes it: `{run_id}` becomes `:run_id`. */
+export const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/gu, ":$1");
 
 /** Every tool's routes, in the table's order. A tool without one is a defect: it could not be reached. */
 export function routesOf(tools: readonly Tool[]): readonly ToolRoute[] {
   const missing = tools.filter((tool) => !ROUTES.some((route) => route.tool === tool.name));
   if (missing.length > 0) throw new Error(`no route leads to ${missing.map((tool) => tool.name).join(", ")}`);
-  return ROUTES.flatMap(({ tool: name, method, path }) => {
+  return ROUTES.flatMap(({ tool: name, method, path, operation = name }) => {
     const tool = tools.find((candidate) => candidate.name === name);
     if (tool === undefined) return [];
-    return [{ tool, method, path, path_arguments: [...path.matchAll(/\{(\w+)\}/gu)].map(([, argument = ""]) => argument) }];
+    const path_arguments = [...path.matchAll(/\{(\w+)\}/gu)].map(([, argument = ""]) => argument);
+    return [{ tool, method, path, operation, path_arguments }];
   });
 }

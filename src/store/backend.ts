@@ -22,6 +22,8 @@ export interface Backend {
   tableNames(db: Db): Promise<readonly string[]>;
   /** The store's clock as ISO text, for schedules: this host's, or the database's for several hosts. */
   clock(db: Db): Promise<string>;
+  /** See `Store.stamp`. */
+  stamp(): Promise<string>;
   /** Appends one chunk and moves the head if the fence is the run's: one commit. False when it is not. */
   appendChunk(runId: string, fence: number, chunk: NewChunk): Promise<boolean>;
   /** The caller-facing error of whatever a query threw; never with a driver's own text in its message. */

@@ -1,6 +1,7 @@
 import { applyChange, createRun } from "./apply.ts";
 import { putArtifact, readArtifact, readRunArtifacts, setRunArtifacts } from "./artifacts.ts";
 import type { Backend } from "./backend.ts";
+import { findChangedRuns } from "./changed-runs.ts";
 import { copiesOver } from "./copies.ts";
 import { appendJournal } from "./journal-append.ts";
 import { checkJournal } from "./journal-check.ts";
@@ -76,6 +77,8 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     secret: () => call(storeSecret(backend)),
     clock: () => call(backend.clock(backend.db)),
 
+    stamp: () => call(backend.stamp()),
+
     createRun: (run) => call(createRun(backend, redactedWrite(run))),
     apply: (change) => call(applyChange(backend, redactedWrite(change))),
     appendJournal: (input) => call(appendJournal(backend, redactedWrite(input))),
@@ -86,6 +89,7 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     run: (runId, owner) => call(findOwnRun(backend, runId, owner)),
     runsByPrefix: (prefix, owner, limit) => call(findByPrefix(backend, prefix, owner, limit)),
     runs: (filter) => call(listRuns(backend, filter, onError)),
+    changedRuns: (query) => call(findChangedRuns(backend, query, onError)),
     runsOfRepository: (query) => call(findOfRepository(backend, query)),
     holderOf: (treePath) => call(findHolder(backend, treePath)),
 

@@ -49,6 +49,11 @@ export async function openPostgres(url: string, onError: (error: unknown) => voi
         select to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at`.execute(on);
       return rows[0]?.at ?? "";
     },
+    // What is running and what is over, of all transactions of the server that write: it stands still while nobody writes.
+    stamp: async () => {
+      const { rows } = await sql<{ at: string }>`select pg_current_snapshot()::text as at`.execute(db);
+      return rows[0]?.at ?? "";
+    },
     appendChunk: (runId, fence, chunk) => appendChunk(pool, runId, fence, chunk),
     explain: explainPostgres,
     close: () => db.destroy(),

@@ -33,6 +33,7 @@ export async function openSqlite(path: string): Promise<Backend> {
   const file = identityOf(path);
   const db = new Kysely<Tables>({ dialect: dialectOf(database, file) });
   const append = appender(database);
+  const stamp = stamper(database);
   return {
     kind: "sqlite",
     db,
@@ -46,6 +47,7 @@ export async function openSqlite(path: string): Promise<Backend> {
       return rows.map((row) => row.name);
     },
     clock: async () => now(),
+    stamp: async () => stamp(),
     appendChunk: async (runId, fence, chunk) => {
       const endTurn = await takeTurn(file);
       try {
@@ -160,6 +162,12 @@ function statementCache(database: Database.Database): (text: string) => SqliteSt
     cache.set(text, statement);
     return statement;
   };
+}
+
+/** The first number moves with every commit of another connection, the second with every change by this one. */
+function stamper(database: Database.Database): () => string {
+  const own = database.prepare<[], number>("select total_changes()").pluck();
+  return () => `${String(database.pragma("data_version", { simple: true }))}.${own.get() ?? 0}`;
 }
 
 type Append = (runId: string, fence: number, chunk: NewChunk) => boolean;

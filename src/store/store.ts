@@ -223,6 +223,15 @@ export interface Replay {
   readonly differences: readonly string[];
 }
 
+/** Runs in the order in which they last changed, each once, as it is now. */
+export interface ChangedRuns {
+  readonly changes: readonly { readonly position: number; readonly run: RunRecord }[];
+  /** The place of the newest change of any run. */
+  readonly present: number;
+  /** Changes after the asked place may be missing: it is older than what is kept (two days), or not of this store. */
+  readonly forgotten: boolean;
+}
+
 /** Durable record of all runs. Every method is one transaction; several processes use one store at once. */
 export interface Store {
   readonly kind: "sqlite" | "postgres";
@@ -232,6 +241,12 @@ export interface Store {
   secret(): Promise<Uint8Array>;
   /** Now by the store's clock, ISO 8601 UTC: the one by which all hosts judge what waits for a time. */
   clock(): Promise<string>;
+
+  /**
+   * Differs from an earlier answer of this handle when anything was written in between, by whatever process; it may differ
+   * without. Costs no read of data.
+   */
+  stamp(): Promise<string>;
 
   createRun(run: NewRun): Promise<RunRecord>;
   /** Applies one change and answers the run as it is then. Takes the ids of its rows from the change alone. */
@@ -252,6 +267,8 @@ export interface Store {
   /** Runs whose id starts with `prefix` (with or without `run_`), newest first, at most `limit`. */
   runsByPrefix(prefix: string, owner: string, limit: number): Promise<readonly RunRecord[]>;
   runs(filter: RunFilter): Promise<RunPage>;
+  /** Runs whose last change is after a place in the order of changes, in that order; archived ones too. */
+  changedRuns(query: { readonly owner: string; readonly after: number; readonly limit: number }): Promise<ChangedRuns>;
   /** Finished and live runs of one repository by common directory or remote, newest start first, archived ones too. */
   runsOfRepository(query: {
     readonly owner: string;

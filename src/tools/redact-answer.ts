@@ -22,6 +22,13 @@ export function redactedResult(result: CallResult, rawArgs: unknown): CallResult
   };
 }
 
+/** A copy of a value with every text in it redacted. */
+export function redactedTexts<T extends object>(value: T): T {
+  const copy = structuredClone(value);
+  redactTexts(copy, []);
+  return copy;
+}
+
 /** Words of an owner that an agent is given. */
 const ordersSchema = z.looseObject({ instructions: z.string().optional(), updates: z.string().optional() }).catch({});
 

@@ -11,7 +11,7 @@ import { defineTool } from "./define-tool.ts";
 import { gateFacts, stopView } from "./present.ts";
 import { stateSchema, stopReasonSchema, stopViewSchema } from "./schemas.ts";
 
-const rowSchema = z.object({
+export const rowSchema = z.object({
   run_id: z.string(),
   objective: z.string(),
   state: stateSchema,
@@ -27,6 +27,8 @@ const rowSchema = z.object({
   revision: z.number().int(),
   changed_at: z.string(),
 });
+
+export type RunRow = z.output<typeof rowSchema>;
 
 const input = z.strictObject({
   repo: z
@@ -104,12 +106,9 @@ export const runList = defineTool({
 const PAGE_CHARACTERS = 7_000;
 
 /** A page whose rows fit into one reply: asked for anew with fewer rows when they do not, so that its cursor is right. */
-async function fittingPage(
-  ctx: ToolContext,
-  filter: RunFilter,
-): Promise<{ readonly page: RunPage; readonly runs: z.output<typeof rowSchema>[] }> {
+async function fittingPage(ctx: ToolContext, filter: RunFilter): Promise<{ readonly page: RunPage; readonly runs: RunRow[] }> {
   const page = await ctx.store.runs(filter);
-  const runs = await Promise.all(page.runs.map((run) => row(ctx, run)));
+  const runs = await Promise.all(page.runs.map((run) => listRow(ctx, run)));
   let size = 0;
   const fitting = runs.findIndex((one) => {
     size += JSON.stringify(one).length;
@@ -146,7 +145,7 @@ async function repositoryFilter(repo: string, ctx: ToolContext): Promise<{ commo
   }
 }
 
-async function row(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof rowSchema>> {
+export async function listRow(ctx: ToolContext, run: RunRecord): Promise<RunRow> {
   const facts = await gateFacts(ctx, run);
   const stop = stopView(facts);
   return {

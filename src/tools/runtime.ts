@@ -2,6 +2,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import type { CallResult } from "./call.ts";
 import type { Caller, ToolContext } from "./context.ts";
 import type { Tool } from "./define-tool.ts";
+import type { Feed } from "./feed.ts";
 import type { RunResource } from "./resources.ts";
 
 /** What every door calls tools with: it never rejects, each fault is a CallResult with `ok: false`. */
@@ -13,6 +14,9 @@ export type ReadResource = (
   variables: Readonly<Record<string, string>>,
   caller: Caller,
 ) => Promise<string>;
+
+/** Connects and opens what pushing doors read from; rejects with a LoopkeeperError. */
+export type OpenFeed = () => Promise<Feed>;
 
 /** What is behind the tools once it is connected: store, checkpoints, agents. */
 export interface ToolRuntime {
@@ -27,7 +31,7 @@ export interface ToolRuntime {
 export function lazyCalls(options: {
   readonly connect: () => Promise<ToolRuntime>;
   readonly onDefect: (error: unknown) => void;
-}): { readonly call: CallTool; readonly read: ReadResource; close(): Promise<void> } {
+}): { readonly call: CallTool; readonly read: ReadResource; readonly feed: OpenFeed; close(): Promise<void> } {
   let connecting: Promise<ToolRuntime> | null = null;
 
   /** A failed connection is forgotten, so that the next call tries anew; one that stands is kept whatever a call meets. */
@@ -64,6 +68,17 @@ export function lazyCalls(options: {
     }
   }
 
+  async function feed(): Promise<Feed> {
+    try {
+      const ctx = (await connected()).contextFor(NOBODY);
+      return (await import("./feed.ts")).createFeed(ctx, options.onDefect);
+    } catch (error) {
+      if (error instanceof LoopkeeperError) throw error;
+      options.onDefect(error);
+      throw new LoopkeeperError("internal", "Loopkeeper could not get ready; the log has the details.");
+    }
+  }
+
   async function close(): Promise<void> {
     const open = connecting;
     connecting = null;
@@ -71,8 +86,11 @@ export function lazyCalls(options: {
     await runtime?.close();
   }
 
-  return { call, read, close };
+  return { call, read, feed, close };
 }
+
+/** A feed is read by no call. */
+const NOBODY: Caller = { signal: new AbortController().signal, progress: () => undefined };
 
 function failedToConnect(error: unknown, onDefect: (error: unknown) => void): CallResult {
   if (error instanceof LoopkeeperError) return { ok: false, code: error.code, text: `${error.code}: ${error.message}` };

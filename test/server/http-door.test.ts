@@ -1,16 +1,12 @@
 import { statSync } from "node:fs";
 import { request as rawRequest } from "node:http";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { newProduct, type Product } from "../support/product.ts";
+import { describe, expect, it } from "vitest";
+import { newProduct } from "../support/product.ts";
 import { type Serve, startServe } from "../support/serve.ts";
 
-let product: Product;
-let serve: Serve;
-beforeAll(async () => {
-  product = await newProduct();
-  serve = await startServe(product.env);
-});
+const product = await newProduct();
+const serve = await startServe(product.env);
 
 interface Raw {
   readonly status: number;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { contradiction } from "./openapi.ts";
 import { BIN } from "./product.ts";
 
 const readySchema = z.object({
@@ -21,7 +22,8 @@ export interface Serve {
   readonly log: () => string;
   /** A request with the token. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  get(path: string): Promise<Reply>;
+  /** JSON answers; each is held against the OpenAPI document. */
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   post(path: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   /** Exit code, or the signal that ended it. */
   exit(): Promise<number | NodeJS.Signals | null>;
@@ -66,21 +68,18 @@ export async function startServe(
     child,
     log: () => log,
     request,
-    get: async (path) => replyOf(await request(path)),
-    post: async (path, body = {}, headers = {}) =>
-      replyOf(
-        await request(path, {
-          method: "POST",
-          body: JSON.stringify(body),
-          headers: { "content-type": "application/json", ...headers },
-        }),
-      ),
+    get: async (path, headers = {}) => replyOf("GET", path, await request(path, { headers })),
+    post: async (path, body = {}, headers = {}) => {
+      const init = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json", ...headers } };
+      return replyOf("POST", path, await request(path, init));
+    },
     exit: () => exited,
   };
 }
 
-async function replyOf(response: Response): Promise<Reply> {
-  const text = await response.text();
-  const body = text === "" ? {} : z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+async function replyOf(method: string, path: string, response: Response): Promise<Reply> {
+  const body = z.record(z.string(), z.unknown()).parse(await response.json());
+  const fault = contradiction(method, path, response, body);
+  if (fault !== null) throw new Error(fault);
   return { status: response.status, headers: response.headers, body };
 }
