@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
 import { RUN_ID_VARIABLE } from "./run/report.ts";
+import type { Retention } from "./run/retention.ts";
 
 const agentSchema = z.strictObject({
   command: z.string().min(1),
@@ -26,6 +27,14 @@ const fileSchema = z.strictObject({
   checkpoint_file_mb: z.number().positive().optional(),
   checkpoint_total_mb: z.number().positive().optional(),
   checkpoint_run_mb: z.number().positive().optional(),
+  retention: z
+    .strictObject({
+      archive_after_days: z.number().nonnegative().optional(),
+      reclaim_after_days: z.number().nonnegative().optional(),
+      max_total_gb: z.number().nonnegative().optional(),
+      every_minutes: z.number().positive().optional(),
+    })
+    .optional(),
 });
 
 const crashSchema = z.strictObject({
@@ -144,6 +153,14 @@ export function readConfigFile(path: string): z.infer<typeof fileSchema> {
     "bad_input",
     `the configuration ${path} is wrong: ${faults.join("; ")}. It takes: ${Object.keys(fileSchema.shape).join(", ")}.`,
   );
+}
+
+/** The retention policy as the file has it now; null when it is off, as it is unless the file turns a rule of it on. */
+export function retentionOf(configPath: string | null): Retention | null {
+  const wanted = configPath === null ? undefined : readConfigFile(configPath).retention;
+  const { archive_after_days = null, reclaim_after_days = null, max_total_gb = null, every_minutes = 60 } = wanted ?? {};
+  if (archive_after_days === null && reclaim_after_days === null && max_total_gb === null) return null;
+  return { policy: { archive_after_days, reclaim_after_days, max_total_gb }, every_ms: every_minutes * 60_000 };
 }
 
 /** Exactly 32 bytes: a password that people can remember would be guessed from a copy of the database. */

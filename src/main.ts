@@ -7,6 +7,7 @@ const COMMANDS = {
   serve: "serve REST, MCP over HTTP and the console on loopback; `serve --help`",
   worker: "drive runs; started by itself when needed",
   demo: "a coding loop from start to done in a small repository",
+  retention: "what the retention policy would free, and the sizes of finished runs; `--apply` does it now",
   agents: "the coding agents that are found here; `agents add NAME` installs one",
 } as const;
 
@@ -28,6 +29,8 @@ async function main(words: readonly string[]): Promise<number> {
       return 0;
     case "agents":
       return (await import("./agents-command.ts")).runAgentsCommand(readConfig(), rest);
+    case "retention":
+      return (await import("./retention-command.ts")).runRetentionCommand(readConfig(), rest);
     case "demo":
       return (await import("./demo/demo.ts")).runDemo(readConfig(), rest);
     case "--version":

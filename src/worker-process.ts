@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { agentsOf, logOf, openParts, type Parts } from "./app.ts";
-import type { Config } from "./config.ts";
+import { type Config, retentionOf } from "./config.ts";
 import type { LoopContext } from "./loop/context.ts";
 import { runWorker } from "./loop/worker.ts";
 import { newToken } from "./run/id.ts";
@@ -41,6 +41,7 @@ function loopContext(parts: Parts, identity: LoopContext["identity"]): LoopConte
     },
     worker_id: `worker-${newToken().slice(0, 12)}`,
     identity,
+    retention: () => retentionOf(config.config_path),
     homeExists: () => exists(join(config.home, "workspaces")),
     log: parts.log,
   };

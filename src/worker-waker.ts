@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import type { Config } from "./config.ts";
+import { type Config, retentionOf } from "./config.ts";
 import type { Engines } from "./engine/engine.ts";
 import { launchDetached } from "./engine/launch-detached.ts";
 import type { Log } from "./log.ts";
 import { Stillness, signOf } from "./loop/stillness.ts";
-import { monotonicMs } from "./run/clock.ts";
+import { monotonicMs, msOf } from "./run/clock.ts";
 import { messageOf } from "./run/errors.ts";
 import { isOfHost } from "./run/run.ts";
 import type { LeaseRecord, Store, WorkerRecord } from "./store/store.ts";
@@ -21,12 +21,16 @@ interface Parts {
  * one that died on its way must be replaced soon enough for its runs to be noticed within 20 s.
  */
 const SIGN_IN_MS = 10_000;
+/** A worker that is there for runs looks after the retention policy often; only for its sake one is started at most once a day. */
+const RETENTION_MS = 24 * 3_600_000;
+const RETENTION_LOOK_MS = 60_000;
 
 /** Starts a worker process when none of this host is alive. */
 export class WorkerWaker {
   readonly #parts: Parts;
   readonly #still = new Stillness();
   #launchedMs = Number.NEGATIVE_INFINITY;
+  #retentionLookMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -56,10 +60,20 @@ export class WorkerWaker {
       const { host } = await this.#parts.engines.processIdentity();
       this.#still.look(new Map([...leases.map(leaseSign), ...workers.map(workerSign)]));
       for (const worker of workers) if (worker.identity.host === host) await this.#signOffSilent(worker, leases);
-      if (live.some((run) => isOfHost(run, host)) || leases.length > 0) await this.wake();
+      if (live.some((run) => isOfHost(run, host)) || leases.length > 0 || (await this.#retentionDue(host))) await this.wake();
     } catch (error) {
       this.#parts.log("warn", "the watch over workers failed", { error: messageOf(error) });
     }
+  }
+
+  async #retentionDue(host: string): Promise<boolean> {
+    if (monotonicMs() - this.#retentionLookMs < RETENTION_LOOK_MS) return false;
+    this.#retentionLookMs = monotonicMs();
+    const { config, store } = this.#parts;
+    const wanted = retentionOf(config.config_path);
+    if (wanted === null) return false;
+    const [last, at] = await Promise.all([store.retention.lastPass(host), store.clock()]);
+    return last === null || msOf(at) - msOf(last) >= Math.max(wanted.every_ms, RETENTION_MS);
   }
 
   /**

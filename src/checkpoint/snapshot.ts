@@ -58,7 +58,7 @@ export async function takeSnapshot(git: RepoGit, options: SnapshotOptions = {}):
   await dropState(git.private_dir, STATE_FILES.tree);
   await stageInto(git, index, classified);
   if (options.run_id !== undefined && largeBytes(classified.sizes) > 0)
-    await writeState(git.private_dir, SPENT_FILE, { run_id: options.run_id, bytes: spent + largeBytes(classified.sizes) });
+    await writeSpent(git, options.run_id, spent + largeBytes(classified.sizes));
   const tree = (await git.run(["write-tree"], { index })).text;
   const sidecar = mergeSidecar(before, touched, await sidecarOf(git, classified.stage));
   await writeState(git.private_dir, STATE_FILES.sidecar, sidecar);
@@ -128,13 +128,20 @@ async function listCovered(
   return listed;
 }
 
-const SPENT_FILE = "spent.json";
-const spentSchema = z.object({ run_id: z.string(), bytes: z.number() });
+const SPENT_FILE = "spent-by-run.json";
+/** The newest last: runs in place share one working tree, and one that is resumed must not begin its share anew. */
+const spentSchema = z.array(z.object({ run_id: z.string(), bytes: z.number() }));
+const REMEMBERED = 100;
 
 /** Bytes of large files that this run's checkpoints wrote here so far; a look that becomes no checkpoint has no share. */
 async function spentBy(git: RepoGit, runId: string | undefined): Promise<number> {
-  const state = runId === undefined ? null : await readState(git.private_dir, SPENT_FILE, spentSchema);
-  return state?.run_id === runId ? (state?.bytes ?? 0) : 0;
+  const all = runId === undefined ? null : await readState(git.private_dir, SPENT_FILE, spentSchema);
+  return all?.find((one) => one.run_id === runId)?.bytes ?? 0;
+}
+
+async function writeSpent(git: RepoGit, run_id: string, bytes: number): Promise<void> {
+  const others = ((await readState(git.private_dir, SPENT_FILE, spentSchema)) ?? []).filter((one) => one.run_id !== run_id);
+  await writeState(git.private_dir, SPENT_FILE, [...others, { run_id, bytes }].slice(-REMEMBERED));
 }
 
 async function trackedFacts(git: RepoGit, user: UserIndex, spent_bytes: number): Promise<TrackedFacts> {

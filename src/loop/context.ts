@@ -1,5 +1,6 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
 import type { Agents, Engines } from "../engine/engine.ts";
+import type { Retention } from "../run/retention.ts";
 import type { ProcessIdentity, Store } from "../store/store.ts";
 
 export interface LoopSettings {
@@ -18,6 +19,8 @@ export interface LoopContext {
   readonly settings: LoopSettings;
   readonly worker_id: string;
   readonly identity: ProcessIdentity;
+  /** The retention policy as the configuration has it now; null when it is off. */
+  retention(): Retention | null;
   /** False when the home's folder was deleted: a worker of it has nothing left to work for. */
   homeExists(): Promise<boolean>;
   log(level: "info" | "warn" | "error", message: string, data?: Readonly<Record<string, unknown>>): void;

@@ -6,11 +6,14 @@ import type { LoopContext } from "./context.ts";
 import type { Drive } from "./drive.ts";
 import { driveRun } from "./loop.ts";
 import { recoverRun } from "./recover.ts";
+import { retain } from "./retention.ts";
 import { resumeDue } from "./scheduled.ts";
 import { DEAD_MS, Stillness, signOf } from "./stillness.ts";
 
 const POLL_MS = 200;
 const BEAT_MS = 2_000;
+/** How often it is looked whether the retention policy is due. */
+const RETAIN_LOOK_MS = 2_000;
 
 /**
  * The worker process: claims queued runs, drives up to `max_live_runs` at once, recovers runs whose driver died, and ends
@@ -68,6 +71,8 @@ class Worker {
   #beatMs = 0;
   #reapMs = 0;
   #busyMs = monotonicMs();
+  #retainMs = 0;
+  #retaining: Promise<void> | null = null;
 
   constructor(ctx: LoopContext, options: { readonly version: string; readonly shutdown: AbortSignal }) {
     this.#ctx = ctx;
@@ -87,7 +92,8 @@ class Worker {
         }
       }
       if (!(await this.#ctx.homeExists())) return;
-      if (this.#leaving && this.#driving.size === 0) return;
+      if (this.#leaving && this.#driving.size === 0 && this.#retaining === null) return;
+      this.#retain();
       if (await this.#idleTooLong()) break;
       await sleep(POLL_MS, this.#shutdown);
     }
@@ -178,7 +184,7 @@ class Worker {
   }
 
   async #idleTooLong(): Promise<boolean> {
-    if (this.#driving.size > 0) {
+    if (this.#driving.size > 0 || this.#retaining !== null) {
       this.#busyMs = monotonicMs();
       return false;
     }
@@ -187,9 +193,23 @@ class Worker {
     return !(await hasWork(this.#ctx));
   }
 
+  /** Beside the rounds: freeing a worktree may take a while, and runs must not wait for it. */
+  #retain(): void {
+    const nowMs = monotonicMs();
+    if (this.#retaining !== null || this.#leaving || nowMs - this.#retainMs < RETAIN_LOOK_MS) return;
+    this.#retainMs = nowMs;
+    this.#retaining = retain(this.#ctx, { idle: this.#driving.size === 0, signal: this.#shutdown })
+      .catch((error: unknown) =>
+        this.#ctx.log("warn", "the retention policy could not be carried out", { error: messageOf(error) }),
+      )
+      .finally(() => {
+        this.#retaining = null;
+      });
+  }
+
   /** Told to end: each run is stopped as `interrupted` with its tree and context saved; the next resume goes on from there. */
   async #handOver(): Promise<void> {
     for (const { drive } of this.#driving.values()) drive?.interrupt({ kind: "shutdown" });
-    await Promise.all([...this.#driving.values()].map((entry) => entry.done));
+    await Promise.all([...[...this.#driving.values()].map((entry) => entry.done), this.#retaining]);
   }
 }

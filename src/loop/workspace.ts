@@ -3,7 +3,9 @@ import { dirname } from "node:path";
 import type { Captured, Repository } from "../checkpoint/checkpoint.ts";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import { driftSinceStop } from "../resume/drift-since.ts";
+import { whyNotCovered } from "../resume/not-covered.ts";
 import { applyRunRestore, planRunRestore } from "../resume/restore.ts";
+import { shownName } from "../resume/shown.ts";
 import { bringCheckpoints, lastCheckpoint, pushedCommit } from "../resume/tree-copy.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
@@ -12,6 +14,8 @@ import type { CheckpointRecord } from "../run/run.ts";
 import { copyIgnored } from "./copy-ignored.ts";
 import { type Drive, loopStop, StopRun } from "./drive.ts";
 import type { Resumed } from "./resumed.ts";
+
+const MAX_NAMED = 8;
 
 /**
  * Makes sure that the run's working tree is there: a worktree is added at the first start and rebuilt from the last
@@ -66,11 +70,20 @@ async function ensureWorktree(drive: Drive, resumed: Resumed | null): Promise<Ma
   const source = await bring(drive, repo, last);
   const head = source === null ? await pushedCommit(drive.ctx, run, repo, last, drive.ctx.settings.fetch_remote) : source.head;
   const rebuilt = await checkpoints.rebuildWorktree(repo, { path: run.workspace_path, branch: last.branch, head: head ?? "" });
-  drive.told.push(...rebuilt.told);
+  drive.told.push(...rebuilt.told, ...(rebuilt.how === "made" ? notBroughtBack(last) : []));
   const filled = rebuilt.how === "linked" || source === null;
   const safeties = filled ? [] : await fill(drive, resumed, source, rebuilt.how === "registered");
   if (safeties.length > 0) await keep(drive, "checkpoint_taken", safeties);
   return { bare: rebuilt.how === "made", from: last.id };
+}
+
+/** What was in the worktree that is gone and in no checkpoint: nobody shall look for it, or believe that it never was. */
+function notBroughtBack(last: CheckpointRecord): string[] {
+  const lines = last.skipped
+    .slice(0, MAX_NAMED)
+    .map((item) => `Not in the worktree that was made again: ${shownName(item.path)}: ${whyNotCovered(item)}.`);
+  const more = last.skipped.length - lines.length;
+  return more > 0 ? [...lines, `Nor are ${more} more paths that no checkpoint covers.`] : lines;
 }
 
 /** True when the record says that the worktree's making was begun, and not that it was finished. */

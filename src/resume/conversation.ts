@@ -23,6 +23,8 @@ export async function conversationOf(
   attempts: readonly AttemptRecord[],
   workspaceHere: boolean,
 ): Promise<Conversation> {
+  if (run.reclaimed_at !== null)
+    return { state: "lost", gaps: [`what a resume needs was freed with the run's workspace at ${run.reclaimed_at}`] };
   const session = attempts.findLast((attempt) => attempt.engine_session !== null)?.engine_session ?? null;
   if (session === null) return { state: "lost", gaps: [] };
   const [here, stored] = await Promise.all([view.sessionHere(run, session), store.copies.get(run.run_id, "session")]);

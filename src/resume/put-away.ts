@@ -49,6 +49,31 @@ export async function putAway(ctx: PutAwayContext, run: RunRecord, wish: PutAway
   });
 }
 
+/**
+ * Frees a run for a policy, which also archives it: but only with that, so that what exists nowhere else stays in the lists.
+ * `news`: told why it was kept; when it answers true, that becomes an event of the run.
+ */
+export async function freeByPolicy(
+  ctx: PutAwayContext,
+  run: RunRecord,
+  why: string,
+  news: (kept: Reclaimed) => Promise<boolean>,
+): Promise<Reclaimed> {
+  return holding(ctx, run, async (lease) => {
+    const reclaimed = await reclaimRun(ctx, run, lease);
+    if (reclaimed.done) {
+      await store(ctx, run, { archived: true, reclaim: true, by: "policy", why }, reclaimed, lease);
+      return reclaimed;
+    }
+    const at = now();
+    const events: NewRunEvent[] = (await news(reclaimed))
+      ? [{ type: "reclaim_kept", at, data: { by: "policy", why, kept: reclaimed.kept } }]
+      : [];
+    await ctx.store.apply({ run_id: run.run_id, at, fence: lease.fence, bump_revision: false, tree_hold: null, events });
+    return reclaimed;
+  });
+}
+
 async function store(
   ctx: PutAwayContext,
   run: RunRecord,

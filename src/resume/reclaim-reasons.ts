@@ -24,7 +24,13 @@ export interface Free {
   readonly commits: readonly string[];
 }
 
-export type Judged = { readonly kept: readonly string[] } | { readonly kept: null; readonly free: Free };
+export type Judged =
+  | {
+      readonly kept: readonly string[];
+      /** Nothing but what goes away by itself soon keeps it: a process that works in it, a lock of git's. */
+      readonly passing: boolean;
+    }
+  | { readonly kept: null; readonly free: Free };
 
 export const ALL = 100_000;
 const NAMED = 5;
@@ -45,12 +51,14 @@ export async function judge(deps: ReasonDeps, run: RunRecord): Promise<Judged> {
   const workspace = state === "present" ? await discoverOrNull(deps, run.workspace_path) : null;
   if (state === "present" && workspace === null) return keep(`${run.workspace_path}: it could not be opened`);
   const commits = await commitsOf(deps, run);
-  const kept = await reasons(deps, run, { repo, workspace, commits });
-  return kept.length > 0 ? { kept } : { kept: null, free: { repo, worktree: inPlace ? null : workspace, commits } };
+  const place = { repo, workspace, commits };
+  const { lasting, passing } = await reasons(deps, run, place);
+  if (lasting.length + passing.length > 0) return { kept: [...lasting, ...passing], passing: lasting.length === 0 };
+  return { kept: null, free: { repo, worktree: inPlace ? null : workspace, commits } };
 }
 
 function keep(reason: string): Judged {
-  return { kept: [reason] };
+  return { kept: [reason], passing: false };
 }
 
 async function discoverOrNull(deps: ReasonDeps, path: string): Promise<Repository | null> {
@@ -62,13 +70,18 @@ async function commitsOf(deps: ReasonDeps, run: RunRecord): Promise<readonly str
   return [...new Set([...(await ownCommits(deps, run)), ...records.flatMap((record) => record.head ?? [])])];
 }
 
+interface Reasons {
+  readonly lasting: readonly string[];
+  readonly passing: readonly string[];
+}
+
 interface Place {
   readonly repo: Repository;
   readonly workspace: Repository | null;
   readonly commits: readonly string[];
 }
 
-async function reasons(deps: ReasonDeps, run: RunRecord, { repo, workspace, commits }: Place): Promise<string[]> {
+async function reasons(deps: ReasonDeps, run: RunRecord, { repo, workspace, commits }: Place): Promise<Reasons> {
   const acts = await deps.store.acts(run.run_id, ALL);
   const records = await deps.store.checkpoints(run.run_id, ALL);
   const drift = run.stop === null ? null : await driftSinceStop(deps, run, run.stop, false).catch(() => null);
@@ -85,13 +98,19 @@ async function reasons(deps: ReasonDeps, run: RunRecord, { repo, workspace, comm
     commits,
     merged: drift?.branch.merged != null && stopHead !== null ? [stopHead] : [],
   });
-  return [
-    ...(workspace === null ? lostTree(run) : []),
-    ...(inPlace ? await ownEdits(deps, run, repo) : treeReasons(run, held)),
-    ...commitReasons(held),
-    ...(held.stashes.length === 0 ? [] : [`stashes: ${some(held.stashes)}`]),
-    ...(workspace === null || inPlace ? [] : await processReasons(deps, run)),
-  ];
+  const tree = `worktree ${run.workspace_path}`;
+  return {
+    lasting: [
+      ...(workspace === null ? lostTree(run) : []),
+      ...(inPlace ? await ownEdits(deps, run, repo) : treeReasons(tree, held)),
+      ...commitReasons(held),
+      ...(held.stashes.length === 0 ? [] : [`stashes: ${some(held.stashes)}`]),
+    ],
+    passing: [
+      ...(held.locked && !inPlace ? [`${tree}: another git process holds its index.lock`] : []),
+      ...(workspace === null || inPlace ? [] : await processReasons(deps, run)),
+    ],
+  };
 }
 
 /** Of a worktree whose folder is gone the stop checkpoint may be all there is. */
@@ -108,14 +127,12 @@ function lostTree(run: RunRecord): string[] {
       ];
 }
 
-function treeReasons(run: RunRecord, held: Holdings): string[] {
-  const tree = `worktree ${run.workspace_path}`;
+function treeReasons(tree: string, held: Holdings): string[] {
   return [
     ...(held.uncommitted.length === 0 ? [] : [`${tree}: not committed: ${some(held.uncommitted)}`]),
     ...(held.ignored.length === 0 ? [] : [`${tree}: ignored files that exist nowhere else: ${some(held.ignored)}`]),
     ...(held.nested.length === 0 ? [] : [`${tree}: submodules are not looked into: ${some(held.nested)}`]),
     ...(held.operation === null ? [] : [`${tree}: a ${held.operation} is under way`]),
-    ...(held.locked ? [`${tree}: another git process holds its index.lock`] : []),
   ];
 }
 

@@ -20,6 +20,8 @@ export interface Reclaimed {
   readonly kept: readonly string[];
   /** The workspace is gone, or was never the run's to free. */
   readonly done: boolean;
+  /** What keeps it goes away by itself soon. */
+  readonly passing: boolean;
   /** Records of checkpoints that are no longer there. */
   readonly gone: readonly CheckpointRecord[];
   readonly freed_bytes: number;
@@ -28,24 +30,25 @@ export interface Reclaimed {
 
 export async function reclaimRun(deps: Deps, run: RunRecord, lease: { readonly fence: number }): Promise<Reclaimed> {
   const before = await sizeOf(deps, run);
-  const kept = (reasons: readonly string[]): Reclaimed => ({
+  const kept = (reasons: readonly string[], passing: boolean): Reclaimed => ({
     freed: [],
     kept: reasons,
     done: false,
+    passing,
     gone: [],
     freed_bytes: 0,
     kept_bytes: freeable(before),
   });
   await finishRemoval(deps, run);
   const judged = await judge(deps, run);
-  if (judged.kept !== null) return kept(judged.kept);
+  if (judged.kept !== null) return kept(judged.kept, judged.passing);
   const why = await removeWorktree(deps, run, judged.free, lease);
-  if (why !== null) return kept([`worktree ${run.workspace_path}: ${why}`]);
+  if (why !== null) return kept([`worktree ${run.workspace_path}: ${why}`], false);
   const sessions = await freeSessions(deps, run);
   await dropCopies(deps, run, lease);
   const checkpoints = await freeCheckpoints(deps, run, judged.free);
   const after = await sizeOf(deps, run);
-  return { ...told(run, before, after, [sessions, checkpoints]), done: true, gone: checkpoints.gone };
+  return { ...told(run, before, after, [sessions, checkpoints]), done: true, passing: false, gone: checkpoints.gone };
 }
 
 interface Part {
@@ -53,7 +56,12 @@ interface Part {
   readonly kept: readonly string[];
 }
 
-function told(run: RunRecord, before: RunSize, after: RunSize, parts: readonly Part[]): Omit<Reclaimed, "done" | "gone"> {
+function told(
+  run: RunRecord,
+  before: RunSize,
+  after: RunSize,
+  parts: readonly Part[],
+): Omit<Reclaimed, "done" | "gone" | "passing"> {
   const inPlace = run.workspace_kind === "in_place";
   const worktree = before.worktree === null || before.worktree === 0 ? "" : ` (${bytesText(before.worktree)})`;
   return {

@@ -23,6 +23,43 @@ export interface Sessions {
   free(run: RunRecord, session: string): Promise<{ readonly freed: number; readonly kept: string | null }>;
 }
 
+interface SessionInput<Agent> {
+  readonly agent: Agent;
+  readonly session_id: string;
+  readonly cwd: string;
+}
+
+/** How an agent's files are got at, whatever an agent is there. */
+interface SessionEngines<Agent> {
+  sessionSize(input: SessionInput<Agent>): Promise<number | null>;
+  freeSession(
+    input: SessionInput<Agent> & { readonly untouched_since: string },
+  ): Promise<{ readonly freed: number; readonly kept: string | null }>;
+}
+
+/** The agent's own files of runs on this host. They are asked for from the repository: the worktree may be gone. */
+export function sessionsThrough<Agent>(engines: SessionEngines<Agent>, agentOf: (run: RunRecord) => Promise<Agent>): Sessions {
+  return {
+    size: async (run, session_id) => {
+      try {
+        return await engines.sessionSize({ agent: await agentOf(run), session_id, cwd: run.repo_path });
+      } catch {
+        return null;
+      }
+    },
+    free: async (run, session_id) => {
+      const agent = await agentOf(run).catch(() => null);
+      if (agent === null) return { freed: 0, kept: `the agent ${run.agent} is not here to tell where they are` };
+      const untouched_since = run.stop?.at ?? run.created_at;
+      try {
+        return await engines.freeSession({ agent, session_id, cwd: run.repo_path, untouched_since });
+      } catch {
+        return { freed: 0, kept: "they could not be removed" };
+      }
+    },
+  };
+}
+
 interface Deps {
   readonly store: Pick<Store, "attempts" | "runBytes">;
   readonly checkpoints: Pick<Checkpoints, "discover" | "diskUse">;

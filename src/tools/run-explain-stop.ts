@@ -2,6 +2,7 @@ import { z } from "zod";
 import { choices } from "../resume/choices.ts";
 import { wantsFreshBase } from "../resume/drift-gate.ts";
 import { explain, loadStop } from "../resume/explain.ts";
+import { putAwayLines } from "../resume/put-away-lines.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { quoted, shownName } from "../resume/shown.ts";
 import { epochMs } from "../run/clock.ts";
@@ -110,7 +111,13 @@ export const runExplainStop = defineTool({
   idempotent: true,
   openWorld: false,
   input: z.strictObject({ run_id: runIdArgument }),
-  output: z.object({ ...commonShape, explanation: explanationSchema, choices: z.array(choiceSchema) }),
+  output: z.object({
+    ...commonShape,
+    explanation: explanationSchema,
+    choices: z.array(choiceSchema),
+    /** Who archived or freed it, and what keeps it from being freed. */
+    put_away: z.array(z.string()).optional(),
+  }),
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
     refuseIf(refusalOf("explain", run));
@@ -124,11 +131,13 @@ export const runExplainStop = defineTool({
       ...(await common(ctx, run)),
       explanation,
       choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
+      put_away: await putAwayLines(ctx.store, run),
     };
   },
   render: (answer) =>
     renderAnswer(answer, [
       ...explanationLines(answer.explanation, answer.run.run_id),
+      section("Put away", answer.put_away ?? []),
       section("Choices", answer.choices.map(choiceLine)),
     ]),
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { notCoveredLine } from "../resume/not-covered.ts";
+import { putAwayLines } from "../resume/put-away-lines.ts";
 import { oneLine } from "../resume/shown.ts";
 import { type RunEventRecord, TOLD_EVENT_TYPES } from "../run/event.ts";
 import { CHECKPOINT_KINDS, type CheckpointRecord, type RunRecord } from "../run/run.ts";
@@ -16,6 +17,8 @@ const output = z.object({
   verify: z.array(verifySchema),
   context: z.enum(["pending", "new", "native", "handoff"]).nullable(),
   warnings: z.array(z.string()),
+  /** Who archived or freed it, and what keeps it from being freed. */
+  put_away: z.array(z.string()).optional(),
   checkpoint: z
     .object({
       id: z.string(),
@@ -49,12 +52,13 @@ export const runStatus = defineTool({
   output,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
-    const [shared, events, verify, attempts, checkpoints] = await Promise.all([
+    const [shared, events, verify, attempts, checkpoints, put_away] = await Promise.all([
       common(ctx, run),
       ctx.store.events(run.run_id, { types: TOLD_EVENT_TYPES, limit: 10 }),
       ctx.store.lastVerify(run.run_id),
       ctx.store.attempts(run.run_id),
       ctx.store.checkpoints(run.run_id, 1),
+      putAwayLines(ctx.store, run),
     ]);
     return {
       ...shared,
@@ -65,6 +69,7 @@ export const runStatus = defineTool({
         .map((result) => ({ ...result, command: oneLine(result.command, 160), tail: result.tail.slice(-300) })),
       context: attempts.at(-1)?.context ?? null,
       warnings: ctx.store.copies.refused === null ? [] : [ctx.store.copies.refused],
+      put_away,
       checkpoint: checkpointView(checkpoints[0]),
       take_over: await takeOver(ctx, run),
     };
@@ -84,6 +89,7 @@ export const runStatus = defineTool({
       ),
       section("Last events", answer.last_events),
       section("Warnings", answer.warnings),
+      section("Put away", answer.put_away ?? []),
       answer.context === null ? null : `context of the present attempt: ${answer.context}`,
       answer.checkpoint === null
         ? null
