@@ -14,6 +14,7 @@ const POLL_MS = 200;
 const BEAT_MS = 2_000;
 /** How often it is looked whether the retention policy is due. */
 const RETAIN_LOOK_MS = 2_000;
+const RETAIN_PAUSE_MS = 60_000;
 
 /**
  * The worker process: claims queued runs, drives up to `max_live_runs` at once, recovers runs whose driver died, and ends
@@ -199,9 +200,11 @@ class Worker {
     if (this.#retaining !== null || this.#leaving || nowMs - this.#retainMs < RETAIN_LOOK_MS) return;
     this.#retainMs = nowMs;
     this.#retaining = retain(this.#ctx, { idle: this.#driving.size === 0, signal: this.#shutdown })
-      .catch((error: unknown) =>
-        this.#ctx.log("warn", "the retention policy could not be carried out", { error: messageOf(error) }),
-      )
+      .catch((error: unknown) => {
+        // A configuration that cannot be read is not read again at once: it would fill the log.
+        this.#retainMs = monotonicMs() + RETAIN_PAUSE_MS;
+        this.#ctx.log("warn", "the retention policy could not be carried out", { error: messageOf(error) });
+      })
       .finally(() => {
         this.#retaining = null;
       });
