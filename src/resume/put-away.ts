@@ -66,9 +66,9 @@ export async function freeByPolicy(
       return reclaimed;
     }
     const at = now();
-    const events: NewRunEvent[] = (await news(reclaimed))
+    const events: ChangeEvents = (await news(reclaimed))
       ? [{ type: "reclaim_kept", at, data: { by: "policy", why, kept: reclaimed.kept } }]
-      : [];
+      : [{ type: "run_let_go", at, data: { fence: lease.fence } }];
     await ctx.store.apply({ run_id: run.run_id, at, fence: lease.fence, bump_revision: false, tree_hold: null, events });
     return reclaimed;
   });

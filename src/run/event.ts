@@ -40,6 +40,7 @@ export const RUN_EVENT_TYPES = [
   "checkpoints_brought",
   "schedule_moved",
   "run_held",
+  "run_let_go",
   "archive_confirmed",
   "run_recorded",
 ] as const;
@@ -51,6 +52,7 @@ const QUIET: ReadonlySet<RunEventType> = new Set([
   "checkpoints_brought",
   "schedule_moved",
   "run_held",
+  "run_let_go",
   "archive_confirmed",
   "run_recorded",
 ]);

@@ -58,7 +58,13 @@ export async function retained(product: Product, door: Door): Promise<Retained> 
     },
     async age(run, days, more = {}) {
       const stopped_at = isoOf(epochMs() - days * 86_400_000);
-      await store.apply({ run_id: run.run_id, at: now(), bump_revision: false, run: { stopped_at, ...more } });
+      await store.apply({
+        run_id: run.run_id,
+        at: now(),
+        bump_revision: false,
+        run: { stopped_at, ...more },
+        events: [{ type: "run_recorded", at: now(), data: {} }],
+      });
     },
     events: (run) => store.events(run.run_id, { after: 0, limit: 1_000 }),
     async retention(policy, ...words) {
