@@ -89,7 +89,7 @@ function changeFrom(text: string, seq: number, runId: string): z.output<typeof c
 }
 
 /** The folded records, in the order in which the readers give them. */
-function rowsOf(rows: Projection, runId: string): RunRows {
+export function rowsOf(rows: Projection, runId: string): RunRows {
   if (rows.run === null)
     throw new LoopkeeperError(
       "store_unavailable",

@@ -149,6 +149,20 @@ export interface Product {
 
 /** A home of its own with a repository sandbox; everything is killed and removed after the calling file's tests. */
 export async function newProduct(backend: BackendName = "sqlite"): Promise<Product> {
+  const product = openProduct(backend === "postgres" ? await newDatabase(inject("postgresHome")) : null);
+  afterAll(async () => {
+    await product.killEverything();
+    try {
+      await product.replays.check();
+    } finally {
+      product.box.remove();
+    }
+  });
+  return product;
+}
+
+/** As `newProduct`, of any build, and nothing is ended or removed by itself. */
+export function openProduct(databaseUrl: string | null, bin = BIN): Product {
   const box = makeSandbox();
   const home = join(box.dir, "loopkeeper");
   const config = join(box.dir, "config.json");
@@ -165,7 +179,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     LOOPKEEPER_HOME: home,
     LOOPKEEPER_CONFIG: config,
     LOOPKEEPER_SCRIPTED_HOME: join(box.dir, "scripted"),
-    ...(backend === "postgres" ? { LOOPKEEPER_DATABASE_URL: await newDatabase(inject("postgresHome")) } : {}),
+    ...(databaseUrl === null ? {} : { LOOPKEEPER_DATABASE_URL: databaseUrl }),
   };
   const replays = new Replays();
   const product: Product = {
@@ -177,7 +191,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
       writeFileSync(script, JSON.stringify({ turns }));
       agents[name] = {
         command: process.execPath,
-        args: [BIN, "scripted-agent", "--script", script],
+        args: [bin, "scripted-agent", "--script", script],
         profile: "scripted",
         ...more,
       };
@@ -195,7 +209,7 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     connect: (more = {}, cwd = box.dir) => {
       const all: Readonly<Record<string, string>> = { ...env, ...more };
       replays.watch({ url: all["LOOPKEEPER_DATABASE_URL"] ?? null, path: join(all["LOOPKEEPER_HOME"] ?? home, "loopkeeper.db") });
-      return connect(all, cwd, replays);
+      return connect(all, cwd, replays, bin);
     },
     killEverything: () => killAll(() => processesWith(home)),
     workers: () => workersOf(home),
@@ -206,22 +220,14 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
     processesWith,
     replays,
   };
-  afterAll(async () => {
-    await product.killEverything();
-    try {
-      await replays.check();
-    } finally {
-      box.remove();
-    }
-  });
   mkdirSync(home, { recursive: true });
   return product;
 }
 
-async function connect(env: Readonly<Record<string, string>>, cwd: string, replays: Replays): Promise<Door> {
+async function connect(env: Readonly<Record<string, string>>, cwd: string, replays: Replays, bin: string): Promise<Door> {
   const client = new Client({ name: "scenario", version: "0" });
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [BIN], env: { ...env }, cwd, stderr: "ignore" }),
+    new StdioClientTransport({ command: process.execPath, args: [bin], env: { ...env }, cwd, stderr: "ignore" }),
   );
   async function raw(tool: string, args: Readonly<Record<string, unknown>>) {
     const result = await client.callTool({ name: tool, arguments: { ...args } }, { timeout: 300_000 });
