@@ -12,7 +12,7 @@ export interface Reopening {
   readonly instructions: readonly InstructionRecord[];
   readonly settings: RunSettings;
   readonly model: string | null;
-  /** Replaces the checks of the steps that are reopened; null keeps them. */
+  /** Replaces the checks of the steps that the stop ended, and of the one that goes on; null keeps them. */
   readonly verify: readonly string[] | null;
   /** Steps that are taken back with the one that goes on, because they began on its work (an entry restore undoes that). */
   readonly also: readonly string[];
@@ -61,7 +61,10 @@ export function reopenChange(
       },
     },
   });
-  return { ...change, run: { ...change.run, model: input.model } };
+  // The step that goes on was never begun: it is pending already, and only its checks are new.
+  const unbegun =
+    first !== null && first.attempt === 0 && input.verify !== null ? [{ step: first.step, verify: input.verify }] : [];
+  return { ...change, run: { ...change.run, model: input.model }, steps: [...(change.steps ?? []), ...unbegun] };
 }
 
 /** Makes steps pending again, each that was begun in a new attempt, with the grant and the instructions that go with it. */
@@ -75,7 +78,7 @@ export function pendingAgain(
     readonly reopened: readonly {
       readonly step: StepRecord;
       readonly from: "stop" | "entry";
-      /** Its files were taken back to its own entry, so that it has that entry before it begins. */
+      /** The step that goes on first: when files were taken back, then to its entry, which it keeps. */
       readonly at_entry: boolean;
       readonly share: number | null;
     }[];
@@ -101,12 +104,12 @@ export function pendingAgain(
       waiting_until: null,
       settings: input.settings,
     },
-    steps: input.reopened.map(({ step, share }) => ({
+    steps: input.reopened.map(({ step, share, at_entry }) => ({
       step: step.step,
       state: "pending",
       attempt: step.attempt > 0 ? step.attempt + 1 : 0,
       max_iterations: share,
-      ...(input.verify === null ? {} : { verify: input.verify }),
+      ...(input.verify !== null && (at_entry || !waitsToBegin(step)) ? { verify: input.verify } : {}),
     })),
     open_attempts: opened,
     // Opened by an earlier resume and never begun: the new call decides anew from where and with what.
@@ -177,8 +180,9 @@ function newAttempt(
 ): AttemptRecord {
   const last = lastAttempt(attempts, step.step);
   // One that was to begin afresh and never began still has to: its earlier entry is of a tree that was taken back.
-  const started = from === "stop" && waitsToBegin(step) && last !== null ? last.started_from : from;
-  const keeps = at_entry || started === "stop" || (from === "stop" && waitsToBegin(step));
+  const begins = waitsToBegin(step) && (last?.entry_checkpoint == null || last.started_from !== "stop");
+  const started = from === "stop" && begins ? "entry" : from;
+  const keeps = at_entry || from === "stop";
   return {
     step: step.step,
     attempt: step.attempt + 1,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Door, newProduct, type RunView, refusalOf } from "../support/product.ts";
 import { read } from "../support/repos.ts";
+import { backends } from "../support/stores.ts";
 
 /** A step is done again from its entry: what began after it runs again too, and the run goes on to its end. */
 
@@ -25,8 +26,8 @@ const STEPS = [
   { step: "three", objective: "third", needs: ["two"] },
 ];
 
-describe.concurrent("redo", async () => {
-  const product = await newProduct();
+describe.concurrent.each(backends)("redo on %s", async (backend) => {
+  const product = await newProduct(backend);
   let door: Door;
 
   beforeAll(async () => {

@@ -20,11 +20,17 @@ const Answer = z.looseObject({
     iteration: z.number(),
     max_iterations: z.number(),
     workspace: z.looseObject({ path: z.string() }),
+    steps: z.array(z.looseObject({ step: z.string(), state: z.string(), attempt: z.number() })),
     stop: z.looseObject({ headline: z.string(), needs: z.array(z.string()) }).nullable(),
   }),
 });
 const Context = z.enum(["pending", "new", "native", "handoff"]).nullable();
 const Status = Answer.extend({ context: Context });
+const Previewed = z.looseObject({ confirm_token: z.string() });
+const Redone = z.looseObject({
+  redone: z.object({ step: z.string(), attempt: z.number(), reopened_steps: z.array(z.string()) }),
+  reset: z.looseObject({ removed: z.array(z.string()) }),
+});
 const Resumed = z.looseObject({ resumed: z.looseObject({ context: Context, why_handoff: z.string().nullable() }).nullable() });
 const Explained = z.looseObject({
   explanation: z.looseObject({
@@ -47,6 +53,10 @@ export interface Product {
   explain(runId: string): Promise<Explanation>;
   /** Answers how the engine took it up: `native`, or `handoff` with the reason. */
   resume(args: Readonly<Record<string, unknown>> & { readonly run_id: string }): Promise<string>;
+  /** Stops it now and waits until it is. */
+  stopped(runId: string): Promise<RunView>;
+  /** Preview and confirmation. */
+  redo(runId: string, step: string): Promise<z.infer<typeof Redone>>;
   close(): Promise<void>;
 }
 
@@ -96,14 +106,24 @@ async function connect(env: Record<string, string>, cwd: string): Promise<Produc
     return result.structuredContent;
   };
   const status = async (runId: string) => Answer.parse(await call("run_status", { run_id: runId })).run;
+  const ended = async (runId: string): Promise<RunView> => {
+    for (;;) {
+      const { run } = Answer.parse(await call("run_wait", { run_id: runId, timeout_s: 30 }));
+      if (run.state === "stopped" || run.state === "done") return run;
+    }
+  };
   return {
     start: async (args) => Answer.parse(await call("coding_loop_start", args)).run,
     status,
-    ended: async (runId) => {
-      for (;;) {
-        const { run } = Answer.parse(await call("run_wait", { run_id: runId, timeout_s: 30 }));
-        if (run.state === "stopped" || run.state === "done") return run;
-      }
+    ended,
+    stopped: async (runId) => {
+      await call("run_stop", { run_id: runId });
+      return ended(runId);
+    },
+    redo: async (runId, step) => {
+      const wish = { run_id: runId, step };
+      const { confirm_token } = Previewed.parse(await call("run_redo", wish));
+      return Redone.parse(await call("run_redo", { ...wish, confirm_token }));
     },
     explain: async (runId) => Explained.parse(await call("run_explain_stop", { run_id: runId })).explanation,
     resume: async (args) => {
