@@ -6,6 +6,7 @@ import { holding } from "../resume/hold-run.ts";
 import { type EntryPoint, entryPoint, redoChange } from "../resume/redo.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
+import { stepsNow } from "../resume/rewind.ts";
 import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -177,36 +178,34 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
       redone: { step: wish.point.step.step, attempt: wish.point.step.attempt + 1, reopened_steps: reopened },
       reset: restoredView(result),
     };
-    const change = redoChange(
-      { run, steps: await ctx.store.steps(run.run_id), attempts: await ctx.store.attempts(run.run_id) },
-      wish.point,
-      {
-        at,
-        add_iterations: wish.add_iterations,
-        instructions:
-          wish.instructions === null
-            ? []
-            : [
-                {
-                  id: newToken(),
-                  kind: "instructions",
-                  text: wish.instructions,
-                  at,
-                  delivered_at: null,
-                  delivered_iteration: null,
-                },
-              ],
-        settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
-        data: {
-          safety_checkpoint: result.safety.id,
-          restored: result.restored,
-          removed: result.removed,
-          kept: result.kept,
-          left_behind: result.left_behind,
-          went_back: wentBack(run, restore),
-        },
+    const facts = { run, steps: await ctx.store.steps(run.run_id), attempts: await ctx.store.attempts(run.run_id) };
+    const change = redoChange(facts, wish.point, {
+      at,
+      add_iterations: wish.add_iterations,
+      instructions:
+        wish.instructions === null
+          ? []
+          : [
+              {
+                id: newToken(),
+                kind: "instructions",
+                text: wish.instructions,
+                at,
+                delivered_at: null,
+                delivered_iteration: null,
+              },
+            ],
+      settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
+      data: {
+        safety_checkpoint: result.safety.id,
+        restored: result.restored,
+        removed: result.removed,
+        kept: result.kept,
+        left_behind: result.left_behind,
+        went_back: wentBack(run, restore),
+        steps_before: stepsNow(facts),
       },
-    );
+    });
     if (change === null) throw new Error(`run ${run.run_id} cannot be taken up again from ${run.state}`);
     const changed = await ctx.store.apply({
       ...change,

@@ -4,6 +4,7 @@ import { resetToStartRefusal, startCheckpoint } from "../resume/gate.ts";
 import { holding } from "../resume/hold-run.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
+import { rewind } from "../resume/rewind.ts";
 import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -138,6 +139,9 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
     const own = { reset: restoredView(result), restarted_run_id: restarted };
     const attempts = await ctx.store.attempts(run.run_id);
     const restored = await markAt(ctx, run, wish.to);
+    const steps = wish.to_start
+      ? null
+      : await rewind(ctx.store, { run, steps: await ctx.store.steps(run.run_id), attempts }, wish.to);
     const changed = await ctx.store.apply({
       run_id: run.run_id,
       at,
@@ -150,7 +154,13 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
         ...(run.stop === null ? {} : { stop: { ...run.stop, uncommitted: after.uncommitted } }),
       },
       // The conversation knows files that are gone now: a rewound run goes on by hand-off.
-      attempts: attempts.map((attempt) => ({ step: attempt.step, attempt: attempt.attempt, engine_session: null })),
+      attempts: attempts.map((attempt) => ({
+        step: attempt.step,
+        attempt: attempt.attempt,
+        engine_session: null,
+        ...steps?.attempts.find((one) => one.step === attempt.step && one.attempt === attempt.attempt),
+      })),
+      ...(steps === null ? {} : { steps: steps.steps }),
       checkpoints: [after.record],
       events: [
         {
@@ -167,6 +177,7 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
             went_back: wentBack(run, restore),
             restarted_run_id: restarted,
             was_reset: run.was_reset,
+            ...(steps === null ? {} : { steps_before: steps.before }),
           },
         },
       ],

@@ -225,6 +225,32 @@ describe.concurrent("one step of several", async () => {
     expect(states(await door.ended(run_id))).toEqual({ one: ["succeeded", 1], two: ["succeeded", 2], three: ["succeeded", 1] });
   });
 
+  test("a rewind to where the second step began leaves it and the third to begin again; its safety checkpoint brings the steps back too", async () => {
+    const story = await startStory(product, door, "rewind", [
+      does("one"),
+      does("two"),
+      does("three", { run: 'test -e "$LOOPKEEPER_TEST_RAN.held" || { touch "$LOOPKEEPER_TEST_RAN.held"; sleep 60; }' }, DONE),
+    ]);
+    await fileAppears(join(product.box.dir, "rewind.ran.held"));
+    await door.call("run_stop", { run_id: story.run_id });
+    const before = states(await door.ended(story.run_id));
+    const { explanation } = await door.call("run_explain_stop", { run_id: story.run_id });
+    const entries = explanation?.checkpoints.filter((checkpoint) => checkpoint.kind === "entry") ?? [];
+    const reset = async (to: string | undefined) => {
+      const { confirm_token } = await door.call("run_reset", { run_id: story.run_id, to });
+      return door.call("run_reset", { run_id: story.run_id, confirm_token });
+    };
+    const gone = await reset(entries[1]?.id);
+    expect(states(gone.run ?? never())).toEqual({ one: ["succeeded", 1], two: ["pending", 1], three: ["pending", 1] });
+    const back = await reset(gone.reset?.safety_checkpoint);
+    expect(states(back.run ?? never())).toEqual(before);
+    await reset(entries[1]?.id);
+    const { resumed } = await door.call("run_resume", { run_id: story.run_id });
+    expect(resumed).toMatchObject({ attempt: 2, context: "handoff" });
+    expect(states(await door.ended(story.run_id))).toMatchObject({ one: ["succeeded", 1], two: ["succeeded", 2] });
+    expect(story.ran().slice(0, 4)).toEqual(["one", "two", "three", "two"]);
+  });
+
   test("what is wrong with the steps is told by their names before anything is stored", async () => {
     const repo = product.box.repo("wrong");
     const agent = product.agent("wrong", [[DONE]]);
