@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { routesOf } from "../src/server/routes.ts";
+import { TOOLS } from "../src/tools/index.ts";
 import type { ListedTool } from "./listed-tools.ts";
 import { code, GENERATED, page, table } from "./markdown.ts";
 
@@ -31,9 +33,16 @@ export function toolsPage(tools: readonly ListedTool[]): string {
   return page([
     "# Tools",
     GENERATED,
-    "Every tool takes one flat object; an unknown argument is refused and named. The same tools are commands of the command line.",
+    "Every tool takes one flat object; an unknown argument is refused and named. The same tools are commands of the command line and addresses of `loopkeeper serve`, which takes the arguments that its path does not hold from the query or from a JSON body ([openapi.json](openapi.json)).",
     ...tools.flatMap(toolSection),
   ]);
+}
+
+const ROUTES = routesOf(TOOLS);
+
+function addressesOf(name: string): string {
+  const own = ROUTES.filter((route) => route.tool.name === name);
+  return own.map(({ method, path }) => code(`${method} ${path}`)).join(", ");
 }
 
 function toolSection(tool: ListedTool): string[] {
@@ -42,7 +51,7 @@ function toolSection(tool: ListedTool): string[] {
   return [
     `## ${tool.name}`,
     tool.description ?? "",
-    `${effectOf(tool)}.`,
+    `${effectOf(tool)}. Over HTTP: ${addressesOf(tool.name)}.`,
     table(["argument", "type", "about"], argumentRows(input)),
     `Answers with ${Object.keys(output.properties ?? {})
       .map(code)

@@ -50,7 +50,7 @@ const objectSchema = z.record(z.string(), z.unknown());
 
 /** `fixed` is what path and headers say: a body may repeat it and not contradict it. */
 function bodyArguments(body: unknown, fixed: Arguments): Arguments {
-  const parsed = objectSchema.safeParse(body ?? {});
+  const parsed = objectSchema.safeParse(body === undefined ? {} : body);
   if (!parsed.success) throw new LoopkeeperError("bad_input", "the body is not a JSON object of arguments.");
   for (const [name, value] of Object.entries(fixed)) {
     const given = parsed.data[name];

@@ -45,15 +45,19 @@ export function mcpOverHttp(
     if (session !== null && message.method === "notifications/cancelled")
       open.get(keyOf(session, message.params?.requestId))?.abort();
     const cancel = new AbortController();
-    const key = session !== null && message.method !== undefined ? keyOf(session, message.id) : null;
-    if (key !== null && message.id !== undefined) open.set(key, cancel);
+    const key = session !== null && message.method !== undefined && message.id !== undefined ? keyOf(session, message.id) : null;
+    if (key !== null) open.set(key, cancel);
+    const abort = (): void => cancel.abort();
+    // Linked by hand: the server's own signal lives for weeks, and would hold whatever waits for it until then.
+    const sources = [request.signal, options.ending];
+    for (const source of sources) source.addEventListener("abort", abort, { once: true });
     const closed = (): void => {
+      for (const source of sources) source.removeEventListener("abort", abort);
       if (key !== null && open.get(key) === cancel) open.delete(key);
     };
-    const signal = AbortSignal.any([request.signal, options.ending, cancel.signal]);
-    signal.addEventListener("abort", closed, { once: true });
+    cancel.signal.addEventListener("abort", closed, { once: true });
     const { url, method, headers } = request;
-    const response = await handler.fetch(new Request(url, { method, headers, body: bytes, signal }));
+    const response = await handler.fetch(new Request(url, { method, headers, body: bytes, signal: cancel.signal }));
     if (message.method === "initialize") response.headers.set(SESSION_HEADER, randomUUID());
     if (response.body === null) {
       closed();

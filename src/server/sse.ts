@@ -49,6 +49,7 @@ export function eventStream(reading: Reading, options: StreamOptions): ReadableS
   function end(): void {
     if (closing.signal.aborted) return;
     clearInterval(watch);
+    options.ended.removeEventListener("abort", end);
     closing.abort();
     options.onEnd();
   }

@@ -1,13 +1,16 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { newProduct } from "../support/product.ts";
+import { BIN, newProduct } from "../support/product.ts";
 import { startServe } from "../support/serve.ts";
 import { HTTP_CLIENT_LINES } from "./support/clients.ts";
 import { ROOT } from "./support/product.ts";
+import { hello, spawnRaw } from "./support/raw-stdio.ts";
 
 const RECORDED: unknown = JSON.parse(readFileSync(join(ROOT, "test/contract/tools.json"), "utf8"));
+/** What V8 counts is every script that was loaded. */
+const loadedSchema = z.looseObject({ result: z.array(z.looseObject({ url: z.string() })) });
 const runSchema = z.looseObject({ run: z.looseObject({ run_id: z.string(), state: z.string() }) });
 
 const product = await newProduct();
@@ -128,4 +131,19 @@ describe("/mcp", () => {
     for (const method of ["GET", "DELETE"]) expect((await serve.request("/mcp", { method })).status).toBe(405);
     expect((await post(HELLO)).status).toBe(200);
   });
+});
+
+it("a server over stdio loads nothing of the HTTP door", async () => {
+  const folder = join(product.box.dir, "loaded");
+  const env = { ...product.env, NODE_V8_COVERAGE: folder };
+  const server = spawnRaw(process.execPath, [BIN], env, product.box.dir);
+  server.send(...hello("2025-06-18"), { id: 2, method: "tools/call", params: { name: "run_list", arguments: {} } });
+  server.endInput();
+  expect(await server.exit()).toBe(0);
+  const scripts = readdirSync(folder).flatMap(
+    (name) => loadedSchema.parse(JSON.parse(readFileSync(join(folder, name), "utf8"))).result,
+  );
+  const urls = scripts.map((script) => script.url);
+  expect(urls.some((url) => url.endsWith("/server/mcp.js"))).toBe(true);
+  expect(urls.filter((url) => /\/hono\/|\/server\/(http|api|streams|openapi)\.js$/u.test(url))).toEqual([]);
 });

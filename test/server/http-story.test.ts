@@ -1,10 +1,11 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { newProduct } from "../support/product.ts";
 import { read } from "../support/repos.ts";
 import { type Reply, type Serve, startServe } from "../support/serve.ts";
 import { readEvents, type SseClient } from "../support/sse.ts";
-import { backends } from "../support/stores.ts";
+import { backends, rawSql } from "../support/stores.ts";
 
 const runSchema = z.looseObject({
   run_id: z.string(),
@@ -154,6 +155,7 @@ for (const backend of backends) {
 describe.concurrent("streams", async () => {
   // Each story watches all runs of its home.
   const [killed, away, many] = [await newProduct(), await newProduct(), await newProduct()];
+  const secrets = await newProduct();
 
   test("go on at another server after the first was killed, without loss and without repeat", async () => {
     const product = killed;
@@ -219,6 +221,19 @@ describe.concurrent("streams", async () => {
         status: 400,
         body: { code: "bad_input" },
       });
+  });
+
+  test("hold no credential, not even one that stands in the store", async () => {
+    const agent = secrets.agent("quick", [[{ report: { completed: ["it"], intended: [], verdict: "done" } }]]);
+    const serve = await startServe(secrets.env);
+    const { stream, ended } = owner(serve);
+    const id = runOf(await serve.post("/api/runs", { repo: secrets.box.repo("secret"), objective: "x", agent })).run_id;
+    await ended(id);
+    const secret = `ghp_${"Ab3dE6gH9j".repeat(4).slice(0, 36)}`;
+    const path = join(secrets.home, "loopkeeper.db");
+    await rawSql({ options: { url: null, path } }, `update events set data = '{"said":"${secret}"}' where seq = 1`);
+    const client = await stream(`/api/runs/${id}/events`);
+    expect((await client.until(() => true)).data["data"]).toEqual({ said: "[redacted: github-token]" });
   });
 
   test("are limited in number, and one that was closed makes room", async () => {
