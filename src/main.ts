@@ -75,24 +75,19 @@ function lazyDoor(name: string): Parameters<typeof import("./tools/runtime.ts").
 }
 
 async function command(words: readonly string[]): Promise<number> {
-  const [{ runCli }, { TOOLS }, { lazyCalls }] = await Promise.all([
+  const [{ runCli }, { terminalOf }, { TOOLS }, { lazyCalls }] = await Promise.all([
     import("./cli/cli.ts"),
+    import("./terminal.ts"),
     import("./tools/index.ts"),
     import("./tools/runtime.ts"),
   ]);
   const calls = lazyCalls(lazyDoor("cli"));
   const ending = new AbortController();
   process.once("SIGINT", () => ending.abort());
+  const { cwd, env } = readConfig();
+  const terminal = terminalOf({ cwd, env, signal: ending.signal });
   try {
-    return await runCli(words, {
-      tools: TOOLS,
-      call: calls.call,
-      cwd: readConfig().cwd,
-      others: COMMANDS,
-      signal: ending.signal,
-      out: (text) => process.stdout.write(`${text}\n`),
-      err: (text) => process.stderr.write(`${text}\n`),
-    });
+    return await runCli(words, { tools: TOOLS, call: calls.call, cwd, others: COMMANDS, signal: ending.signal, ...terminal });
   } finally {
     await calls.close();
   }

@@ -157,6 +157,22 @@ export async function outputToFile(input: SpawnInput & { readonly timeoutMs: num
   }
 }
 
+/** A shell command that has the terminal to itself and reads `text` on its stdin, as a pager does. Null when a signal ended it. */
+export function runAtTerminal(input: Omit<SpawnInput, "args"> & { readonly text: string }): Promise<number | null> {
+  const child = spawn("/bin/sh", ["-c", input.command], {
+    cwd: input.cwd,
+    env: { ...input.env },
+    stdio: ["pipe", "inherit", "inherit"],
+  });
+  // A pager that was left before the end does not read the rest.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input.text);
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(127));
+    child.once("exit", (code) => resolve(code));
+  });
+}
+
 /** Sends SIGKILL to one process; true when it was there to be sent to. */
 export function killProcess(pid: number): boolean {
   try {

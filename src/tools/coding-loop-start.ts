@@ -13,7 +13,7 @@ import { renderAnswer, section } from "./text.ts";
 
 const noteSchema = z.object({ predecessor_run_id: z.string(), text: z.string() }).nullable();
 
-const output = z.object({
+export const startOutput = z.object({
   ...commonOrDryShape,
   resume_note: noteSchema.optional(),
   predecessor: z
@@ -52,7 +52,7 @@ export const codingLoopStart = defineTool({
   idempotent: false,
   openWorld: true,
   input: startInput,
-  output,
+  output: startOutput,
   handle: async (args, call) => {
     const planned = await planRun(args, call.ctx);
     if (args.dry_run === true) {
@@ -84,7 +84,7 @@ export const codingLoopStart = defineTool({
     ]),
 });
 
-async function start(planned: Planned, call: Call, args: StartArgs): Promise<z.output<typeof output>> {
+async function start(planned: Planned, call: Call, args: StartArgs): Promise<z.output<typeof startOutput>> {
   const { ctx } = call;
   const { run, predecessor } = planned;
   const others = await ctx.store.runs({

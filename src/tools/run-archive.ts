@@ -12,7 +12,7 @@ import { common, findRun } from "./present.ts";
 import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
-const output = z.object({
+export const archiveOutput = z.object({
   ...commonShape,
   /** What was asked to be freed and was not, and why. */
   kept: z.array(z.string()),
@@ -39,7 +39,7 @@ export const runArchive = defineTool({
     request_id: requestIdArgument,
     expected_revision: expectedRevisionArgument,
   }),
-  output,
+  output: archiveOutput,
   handle: async (args, call) => {
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("archive", run));

@@ -36,6 +36,18 @@ const end = (what: string) =>
     .optional()
     .describe(`${what} A checkpoint id, base (where the run began), stop, or now (the working tree as it is).`);
 
+export const diffOutput = z.object({
+  ...commonShape,
+  from: endSchema,
+  to: endSchema.nullable(),
+  total_files: z.number().int(),
+  added: z.number().int(),
+  removed: z.number().int(),
+  files: z.array(fileSchema),
+  patch: z.string(),
+  next_cursor: z.string().nullable(),
+});
+
 export const runDiff = defineTool({
   name: "run_diff",
   title: "Show what a run changed",
@@ -55,17 +67,7 @@ export const runDiff = defineTool({
       .describe("Only this file, or all in this folder, relative to the repository's top folder."),
     cursor: z.string().min(1).optional().describe("next_cursor of the last answer, with the same other arguments."),
   }),
-  output: z.object({
-    ...commonShape,
-    from: endSchema,
-    to: endSchema.nullable(),
-    total_files: z.number().int(),
-    added: z.number().int(),
-    removed: z.number().int(),
-    files: z.array(fileSchema),
-    patch: z.string(),
-    next_cursor: z.string().nullable(),
-  }),
+  output: diffOutput,
   handle: async (args, { ctx }) => {
     const run = await findRun(ctx, args.run_id);
     const compared = await comparison(ctx, run, args);

@@ -102,6 +102,14 @@ const explanationSchema = z.object({
 });
 type Explanation = z.output<typeof explanationSchema>;
 
+export const explainOutput = z.object({
+  ...commonShape,
+  explanation: explanationSchema,
+  choices: z.array(choiceSchema),
+  /** Who archived or freed it, and what keeps it from being freed. */
+  put_away: z.array(z.string()).optional(),
+});
+
 export const runExplainStop = defineTool({
   name: "run_explain_stop",
   title: "Explain why a run stopped",
@@ -111,13 +119,7 @@ export const runExplainStop = defineTool({
   idempotent: true,
   openWorld: false,
   input: z.strictObject({ run_id: runIdArgument }),
-  output: z.object({
-    ...commonShape,
-    explanation: explanationSchema,
-    choices: z.array(choiceSchema),
-    /** Who archived or freed it, and what keeps it from being freed. */
-    put_away: z.array(z.string()).optional(),
-  }),
+  output: explainOutput,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
     refuseIf(refusalOf("explain", run));

@@ -25,6 +25,8 @@ export const rowSchema = z.object({
   max_iterations: z.number().int(),
   waiting_until: z.string().nullable(),
   revision: z.number().int(),
+  cost_usd: z.number().nullable(),
+  created_at: z.string(),
   changed_at: z.string(),
 });
 
@@ -49,7 +51,8 @@ const input = z.strictObject({
   cursor: z.string().min(1).optional().describe("next_cursor of the last answer."),
 });
 
-const output = z.object({
+/** The answer, which the command line shows in its own way. */
+export const listOutput = z.object({
   summary: z.string(),
   runs: z.array(rowSchema),
   now: z.string(),
@@ -70,7 +73,7 @@ export const runList = defineTool({
   idempotent: true,
   openWorld: false,
   input,
-  output,
+  output: listOutput,
   handle: async (args, { ctx }) => {
     const at = now();
     const filter = await filterOf(args, ctx);
@@ -169,6 +172,8 @@ export async function listRow(ctx: ToolContext, run: RunRecord): Promise<RunRow>
     max_iterations: run.max_iterations,
     waiting_until: run.waiting_until,
     revision: run.revision,
+    cost_usd: run.usage.cost_usd,
+    created_at: run.created_at,
     changed_at: run.changed_at,
   };
 }

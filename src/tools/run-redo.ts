@@ -52,13 +52,13 @@ const input = z.strictObject({
 });
 type Args = z.output<typeof input>;
 
-const output = z.object({
+export const redoOutput = z.object({
   ...commonShape,
   ...previewShape,
   redone: z.object({ step: z.string(), attempt: z.number().int(), reopened_steps: z.array(z.string()) }).optional(),
   reset: restoredSchema.optional(),
 });
-type Answer = z.output<typeof output>;
+type Answer = z.output<typeof redoOutput>;
 
 export const runRedo = defineTool({
   name: "run_redo",
@@ -68,7 +68,7 @@ export const runRedo = defineTool({
   idempotent: false,
   openWorld: true,
   input,
-  output,
+  output: redoOutput,
   handle: async (args, call) => {
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("redo", run));

@@ -49,13 +49,13 @@ const input = z.strictObject({
 });
 type Args = z.output<typeof input>;
 
-const output = z.object({
+export const resetOutput = z.object({
   ...commonShape,
   ...previewShape,
   reset: restoredSchema.optional(),
   restarted_run_id: z.string().nullable().optional(),
 });
-type Answer = z.output<typeof output>;
+type Answer = z.output<typeof resetOutput>;
 
 export const runReset = defineTool({
   name: "run_reset",
@@ -66,7 +66,7 @@ export const runReset = defineTool({
   idempotent: true,
   openWorld: false,
   input,
-  output,
+  output: resetOutput,
   handle: async (args, call) => {
     const run = await findRun(call.ctx, args.run_id);
     refuseIf(refusalOf("reset", run));

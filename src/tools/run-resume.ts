@@ -27,7 +27,7 @@ const restoreSchema = z
   })
   .nullable();
 
-const output = z.object({
+export const resumeOutput = z.object({
   ...commonOrDryShape,
   resumed: z
     .object({
@@ -53,7 +53,7 @@ const output = z.object({
     })
     .optional(),
 });
-type Answer = z.output<typeof output>;
+type Answer = z.output<typeof resumeOutput>;
 
 export const runResume = defineTool({
   name: "run_resume",
@@ -63,7 +63,7 @@ export const runResume = defineTool({
   idempotent: false,
   openWorld: true,
   input: resumeInput,
-  output,
+  output: resumeOutput,
   handle: (args, call) => resume(args, call),
   render: (answer) =>
     renderAnswer(answer, [

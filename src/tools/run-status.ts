@@ -10,7 +10,7 @@ import { common, findRun } from "./present.ts";
 import { commonShape, planSchema, runIdArgument, verifySchema } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
-const output = z.object({
+export const statusOutput = z.object({
   ...commonShape,
   last_events: z.array(z.string()),
   plan: planSchema,
@@ -49,7 +49,7 @@ export const runStatus = defineTool({
   idempotent: true,
   openWorld: false,
   input: z.strictObject({ run_id: runIdArgument }),
-  output,
+  output: statusOutput,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
     const [shared, events, verify, attempts, checkpoints, put_away] = await Promise.all([
@@ -107,7 +107,7 @@ export const runStatus = defineTool({
 });
 
 /** `files` and `bytes` are of what differs from HEAD: what a checkpoint holds beside the commit it stands on. */
-function checkpointView(checkpoint: CheckpointRecord | undefined): z.output<typeof output>["checkpoint"] {
+function checkpointView(checkpoint: CheckpointRecord | undefined): z.output<typeof statusOutput>["checkpoint"] {
   if (checkpoint === undefined) return null;
   const { id, kind, iteration, at, files, bytes, skipped } = checkpoint;
   return { id, kind, iteration, at, files, bytes, not_covered: skipped.slice(0, 5).map(notCoveredLine) };
@@ -121,7 +121,7 @@ function eventLine(event: RunEventRecord): string {
 }
 
 /** How a person gets a done run's work into their own branch. */
-async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof output>["take_over"]> {
+async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof statusOutput>["take_over"]> {
   if (run.state !== "done") return null;
   const acts = await ctx.store.acts(run.run_id, 500);
   const commits = acts.filter((act) => act.kind === "commit" && act.status === "landed").length;

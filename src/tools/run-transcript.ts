@@ -39,6 +39,14 @@ const input = z.strictObject({
   limit: z.number().int().min(1).max(50).optional().describe("Entries at most, 1 to 50; default 20."),
 });
 
+export const transcriptOutput = z.object({
+  ...commonShape,
+  entries: z.array(entrySchema),
+  gaps: z.array(z.string()),
+  total: z.number().int(),
+  next_cursor: z.string().nullable(),
+});
+
 export const runTranscript = defineTool({
   name: "run_transcript",
   title: "Read what an agent said",
@@ -48,13 +56,7 @@ export const runTranscript = defineTool({
   idempotent: true,
   openWorld: false,
   input,
-  output: z.object({
-    ...commonShape,
-    entries: z.array(entrySchema),
-    gaps: z.array(z.string()),
-    total: z.number().int(),
-    next_cursor: z.string().nullable(),
-  }),
+  output: transcriptOutput,
   handle: async (args, { ctx }) => {
     const run = await findRun(ctx, args.run_id);
     const { iteration, search, cursor } = args;

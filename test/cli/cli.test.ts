@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isCliCommand, runCli } from "../../src/cli/cli.ts";
+import { runCli } from "../../src/cli/cli.ts";
 import { ARCHIVED_RUN, FIRST_RUN, SECOND_RUN, TINY_TOOLS, tinyCall } from "../server/support/tiny-tools.ts";
 
 async function run(...words: string[]) {
@@ -11,6 +11,11 @@ async function run(...words: string[]) {
     cwd: "/here",
     others: { mcp: "Serve MCP on stdio" },
     signal: AbortSignal.abort(),
+    screen: { columns: null, colour: false },
+    canAsk: false,
+    ask: async () => null,
+    page: async (text) => void out.push(text),
+    live: null,
     out: (text) => out.push(text),
     err: (text) => err.push(text),
   });
@@ -60,6 +65,10 @@ describe("flags", () => {
     expect(answer.args).toMatchObject({ objective: "go on --max-iterations 99", max_iterations: 10 });
   });
 
+  it("take an object as pairs", async () => {
+    expect((await structured("start", "x", "--budget", "minutes=5")).answer.args.budget).toEqual({ minutes: 5 });
+  });
+
   it("take a switch off with --no-", async () => {
     expect((await structured("grant", FIRST_RUN, "4", "--no-continue")).answer.args).toEqual({
       run_id: FIRST_RUN,
@@ -69,7 +78,10 @@ describe("flags", () => {
   });
 
   it.each([
-    ["an unknown flag", ["wait", FIRST_RUN, "--forever"], "--forever"],
+    ["an unknown flag", ["wait", FIRST_RUN, "--forever"], "There is no flag --forever"],
+    ["a flag that is nearly right", ["start", "x", "--max-iteration", "3"], "Did you mean --max-iterations?"],
+    ["a command that is nearly right", ["strat", "x"], "Did you mean start?"],
+    ["what is missing", ["grant", FIRST_RUN], "grant needs <iterations>"],
     ["a number that is none", ["grant", FIRST_RUN, "many"], "--iterations takes a number"],
     ["JSON that is none", ["start", "x", "--budget", "lots"], "--budget takes JSON"],
     ["a word too many", ["wait", FIRST_RUN, "now"], '"now" is one word too many'],
@@ -85,6 +97,8 @@ describe("flags", () => {
 describe("a run", () => {
   it.each([
     ["its full id", SECOND_RUN, SECOND_RUN],
+    ["@last, the newest one by creation", "@last", SECOND_RUN],
+    ["@2, the one before it", "@2", FIRST_RUN],
     ["a beginning on a later page", "run_aaaabb", SECOND_RUN],
     ["a beginning without run_", "aaaaaaaa", FIRST_RUN],
     ["a beginning of an archived run", "ccc", ARCHIVED_RUN],
@@ -97,6 +111,11 @@ describe("a run", () => {
     expect(code).toBe(1);
     expect(err).toContain(FIRST_RUN);
     expect(err).toContain(SECOND_RUN);
+  });
+
+  it("is the newest one for a reading command without a run, and never for one that acts", async () => {
+    expect((await run("wait")).code).toBe(130);
+    expect((await run("reset")).err).toContain("reset needs <run-id>");
   });
 
   it("is run_not_found when no id begins so", async () => {
@@ -116,6 +135,17 @@ describe("the exit code", () => {
   });
 });
 
+describe("an error", () => {
+  it("names the next command for a person, and keeps its code for a program", async () => {
+    const person = await run("grant", FIRST_RUN, "14");
+    expect(person.err).toContain("call `loopkeeper grant` with `--no-continue`");
+    const program = await run("grant", FIRST_RUN, "14", "--json");
+    expect(JSON.parse(program.err)).toEqual({
+      error: { code: "not_allowed", message: "call run_grant_iterations with continue: false." },
+    });
+  });
+});
+
 describe("help", () => {
   it("lists the commands whose tools are served, and the others", async () => {
     const { code, out } = await run("--help");
@@ -127,15 +157,8 @@ describe("help", () => {
 
   it("explains one command with its flags", async () => {
     const { out } = await run("start", "--help");
+    expect((await run("help", "start")).out).toBe(out);
     expect(out).toContain("Usage: loopkeeper start <objective>");
     expect(out).toContain("--workspace worktree|in_place");
-  });
-
-  it("tells commands from other words", () => {
-    expect([isCliCommand("grant", TINY_TOOLS), isCliCommand("archive", TINY_TOOLS), isCliCommand("mcp", TINY_TOOLS)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
   });
 });

@@ -56,7 +56,14 @@ const FORBIDDEN_IMPORTS: readonly Plant[] = [
     "pg",
   ]),
   ...foreign("server", ["../store/store.ts", "../resume/gate.ts", "../cli/cli.ts", "../config.ts", "kysely"]),
-  ...foreign("cli", ["hono", "../store/store.ts", "../server/mcp.ts", "../engine/engine.ts", "@modelcontextprotocol/server"]),
+  ...foreign("cli", [
+    "hono",
+    "../store/store.ts",
+    "../resume/gate.ts",
+    "../server/mcp.ts",
+    "../engine/engine.ts",
+    "@modelcontextprotocol/server",
+  ]),
   ...foreign("a-new-folder", ["kysely", "@agentclientprotocol/sdk"]),
   ...foreign("bin", ["kysely", "@modelcontextprotocol/server", "node:child_process"]),
 ];
@@ -182,6 +189,6 @@ export const ALLOWED: readonly { readonly folder: string; readonly specifiers: r
   },
   { folder: "src/tools", specifiers: ["../run/run.ts", "../resume/gate.ts", "./call.ts", "zod"] },
   { folder: "src/server", specifiers: ["../run/run.ts", "../tools/call.ts", "@modelcontextprotocol/server", "hono"] },
-  { folder: "src/cli", specifiers: ["../run/errors.ts", "../tools/call.ts", "node:util"] },
+  { folder: "src/cli", specifiers: ["../run/errors.ts", "../tools/call.ts", "../resume/shown.ts", "node:util"] },
   { folder: "src/bin", specifiers: ["../app.ts", "../config.ts"] },
 ];

@@ -39,7 +39,12 @@ export const TINY_TOOLS: readonly Tool[] = [
   tiny(
     "run_list",
     "read",
-    z.strictObject({ archived: z.boolean().optional(), limit: z.number().optional(), cursor: z.string().optional() }),
+    z.strictObject({
+      archived: z.boolean().optional(),
+      repo: z.string().optional(),
+      limit: z.number().optional(),
+      cursor: z.string().optional(),
+    }),
   ),
   tiny("run_wait", "read", z.strictObject({ run_id: runId })),
   tiny(
@@ -69,6 +74,8 @@ export const tinyCall: CallTool = async (tool, raw, caller) => {
   }
   if (tool.name === "run_grant_iterations" && args["iterations"] === 13)
     return failed("not_allowed", "archived: bring it back first.");
+  if (tool.name === "run_grant_iterations" && args["iterations"] === 14)
+    return failed("not_allowed", "call run_grant_iterations with continue: false.");
   return { ok: true, structured: { summary: tool.name, args }, text: `${tool.name} ${JSON.stringify(args)}` };
 };
 
@@ -86,9 +93,16 @@ function listed(args: Record<string, unknown>): CallResult {
   const next = args["archived"] !== true && firstPage ? "page2" : null;
   return {
     ok: true,
-    structured: { summary: `${waiting} waiting`, runs: ids.map((run_id) => ({ run_id })), next_cursor: next },
+    structured: { summary: `${waiting} waiting`, runs: ids.map(row), next_cursor: next },
     text: ids.join("\n"),
   };
+}
+
+/** The second run was started after the first and changed before it. */
+function row(run_id: string) {
+  const created_at = run_id === FIRST_RUN ? "2026-01-01T00:00:00.000Z" : "2026-01-02T00:00:00.000Z";
+  const changed_at = run_id === FIRST_RUN ? "2026-01-05T00:00:00.000Z" : "2026-01-03T00:00:00.000Z";
+  return { run_id, created_at, changed_at };
 }
 
 async function waited(

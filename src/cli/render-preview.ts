@@ -1,0 +1,62 @@
+import type { z } from "zod";
+import { shortId } from "../run/id.ts";
+import type { redoOutput } from "../tools/run-redo.ts";
+import type { resetOutput } from "../tools/run-reset.ts";
+import { hanging } from "./layout.ts";
+import { doNext } from "./render-run.ts";
+import { sections, type ViewContext } from "./view.ts";
+import { inCommandWords } from "./words.ts";
+
+/** What a reset or a redo would do, and what it did. */
+export type Restoring = z.output<typeof resetOutput> | z.output<typeof redoOutput>;
+
+export function renderPreview(answer: Restoring, ctx: ViewContext): string {
+  const { consequences, preview_again: again } = answer;
+  const lines = (list: readonly string[]): readonly string[] =>
+    list.flatMap((text) => hanging("  * ", inCommandWords(text, ctx.commands), ctx.screen));
+  return [
+    ...(again == null
+      ? []
+      : hanging(
+          "",
+          ctx.paint.warn(
+            `The token was not used: ${again === "expired" ? "it expired" : "something changed since"}. This is how it is now.`,
+          ),
+          ctx.screen,
+        )),
+    ...hanging("", answer.summary, ctx.screen),
+    ...sections(ctx, [
+      { title: "What happens", lines: lines(consequences?.happens ?? []) },
+      { title: "What it undoes", lines: lines(consequences?.undoes ?? []) },
+      { title: "What it cannot undo", lines: lines(consequences?.cannot_undo ?? []) },
+      {
+        title: "Left alone, because others changed it since (--overwrite PATH takes it back all the same)",
+        lines: lines((consequences?.conflicts ?? []).map((one) => `${one.path}: changed by ${one.changed_by}`)),
+      },
+    ]),
+  ].join("\n");
+}
+
+export function renderRestored(answer: Restoring, ctx: ViewContext): string {
+  const { reset } = answer;
+  const lines = (list: readonly string[]): readonly string[] => list.flatMap((text) => hanging("  ", text, ctx.screen));
+  const restarted = "restarted_run_id" in answer ? answer.restarted_run_id : null;
+  return [
+    ...hanging("", ctx.paint.strong(inCommandWords(answer.summary, ctx.commands)), ctx.screen),
+    ...sections(ctx, [
+      { title: "Restored", lines: lines(reset?.restored ?? []) },
+      { title: "Removed", lines: lines(reset?.removed ?? []) },
+      { title: "Kept as others left it", lines: lines(reset?.kept ?? []) },
+      reset === undefined
+        ? null
+        : {
+            title: "To undo this:",
+            lines: [`  ${ctx.paint.accent(`loopkeeper reset ${shortId(answer.run.run_id)} --to ${reset.safety_checkpoint}`)}`],
+          },
+      restarted == null
+        ? null
+        : { title: "Started anew:", lines: [`  ${ctx.paint.accent(`loopkeeper wait ${shortId(restarted)}`)}`] },
+      restarted == null ? doNext(ctx, answer.run, answer.next_actions.slice(0, 3)) : null,
+    ]),
+  ].join("\n");
+}
