@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { agentsOf, logOf } from "./app.ts";
+import { logOf } from "./app.ts";
 import type { Config } from "./config.ts";
+import { agentFacts, factsText } from "./doctor/agents.ts";
 import { CATALOG } from "./engine/catalog.ts";
 import { createEngines } from "./engine/create.ts";
 import { LoopkeeperError } from "./run/errors.ts";
@@ -18,8 +19,10 @@ export async function runAgentsCommand(config: Config, words: readonly string[])
 }
 
 async function list(config: Config): Promise<number> {
-  for (const agent of await agentsOf(config, config.config_path).list()) {
-    process.stdout.write(`${agent.name.padEnd(12)} ${agent.found ? "found" : "not found"}  ${agent.how}\n`);
+  // Each is started to see whether it answers: what is on PATH may be of another machine, or half installed.
+  for (const agent of await agentFacts(config, true)) {
+    const state = agent.found ? `found      ${factsText(agent)}\n${" ".repeat(24)}${agent.how}` : `not found  ${agent.how}`;
+    process.stdout.write(`${agent.name.padEnd(12)} ${state}\n`);
   }
   return 0;
 }

@@ -87,7 +87,26 @@ const MB = 2 ** 20;
 
 /** Reads environment and configuration file. `bad_input` names what is wrong in the file. */
 export function readConfig(): Config {
+  return configFrom(definedOnly(process.env));
+}
+
+/** For a look at what is wrong: without the setting that cannot be read, and with what is wrong with it. */
+export function readWhatCanBeRead(): { readonly config: Config; readonly fault: LoopkeeperError | null } {
   const env = definedOnly(process.env);
+  let fault: LoopkeeperError | null = null;
+  for (const leftOut of [null, "LOOPKEEPER_CONFIG", "LOOPKEEPER_KEY"]) {
+    if (leftOut !== null) delete env[leftOut];
+    try {
+      return { config: configFrom(env), fault };
+    } catch (error) {
+      if (!(error instanceof LoopkeeperError)) throw error;
+      fault ??= error;
+    }
+  }
+  throw fault ?? new Error("the settings cannot be read");
+}
+
+function configFrom(env: Record<string, string>): Config {
   const configPath = env["LOOPKEEPER_CONFIG"] ?? null;
   const file = configPath === null ? {} : readConfigFile(configPath);
   return {

@@ -9,6 +9,9 @@ const COMMANDS = {
   demo: "a coding loop from start to done in a small repository",
   retention: "what the retention policy would free, and the sizes of finished runs; `--apply` does it now",
   agents: "the coding agents that are found here; `agents add NAME` installs one",
+  completion: "the script that completes commands, flags and runs in bash, zsh or fish",
+  doctor: "what Loopkeeper needs, what is wrong with it, and what to do; `doctor --deep` asks each agent",
+  setup: "the configuration that makes a client start this server; `setup --help`",
 } as const;
 
 async function main(words: readonly string[]): Promise<number> {
@@ -31,6 +34,10 @@ async function main(words: readonly string[]): Promise<number> {
       return (await import("./agents-command.ts")).runAgentsCommand(readConfig(), rest);
     case "retention":
       return (await import("./retention-command.ts")).runRetentionCommand(readConfig(), rest);
+    case "doctor":
+      return (await import("./doctor/doctor-command.ts")).runDoctorCommand(rest);
+    case "setup":
+      return (await import("./setup/setup-command.ts")).runSetupCommand(readConfig(), rest);
     case "demo":
       return (await import("./demo/demo.ts")).runDemo(readConfig(), rest);
     case "--version":
@@ -84,12 +91,41 @@ async function command(words: readonly string[]): Promise<number> {
   const calls = lazyCalls(lazyDoor("cli"));
   const ending = new AbortController();
   process.once("SIGINT", () => ending.abort());
-  const { cwd, env } = readConfig();
+  const config = readConfig();
+  const { cwd, env } = config;
   const terminal = terminalOf({ cwd, env, signal: ending.signal });
   try {
-    return await runCli(words, { tools: TOOLS, call: calls.call, cwd, others: COMMANDS, signal: ending.signal, ...terminal });
+    return await runCli(words, {
+      tools: TOOLS,
+      call: calls.call,
+      cwd,
+      others: COMMANDS,
+      words: (of) => knownWords(of, config),
+      signal: ending.signal,
+      ...terminal,
+    });
   } finally {
     await calls.close();
+  }
+}
+
+/** What may follow a command that is no tool, for completion. */
+async function knownWords(of: string, config: ReturnType<typeof readConfig>): Promise<readonly string[]> {
+  const { CATALOG } = await import("./engine/catalog.ts");
+  const builtIn = CATALOG.filter((row) => row.may_be_default).map((row) => row.name);
+  switch (of) {
+    case "agent":
+      return [...new Set([...Object.keys(config.agents), ...builtIn])];
+    case "agents":
+      return ["add", ...builtIn];
+    case "completion":
+      return (await import("./cli/completion-scripts.ts")).SHELLS;
+    case "setup":
+      return [...(await import("./setup/clients.ts")).CLIENTS.map((client) => client.name), "--write", "--scope", "--print"];
+    case "doctor":
+      return ["--deep", "--json"];
+    default:
+      return [];
   }
 }
 

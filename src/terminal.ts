@@ -42,7 +42,7 @@ export function terminalOf(place: Place): Pick<CliDoor, "screen" | "out" | "err"
 const columnsOf = (told: number): number => Math.max(LEAST_COLUMNS, told > 0 ? told : USUAL_COLUMNS);
 
 /** Colour only at a terminal, unless FORCE_COLOR says otherwise; never with NO_COLOR or at one that has none. */
-function hasColour(env: Readonly<Record<string, string>>, isTerminal: boolean): boolean {
+export function hasColour(env: Readonly<Record<string, string>>, isTerminal: boolean): boolean {
   const forced = env["FORCE_COLOR"];
   if (forced !== undefined) return forced !== "0" && forced !== "false";
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";

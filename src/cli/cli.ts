@@ -1,5 +1,7 @@
 import { LoopkeeperError } from "../run/errors.ts";
 import { type Command, commandsOf } from "./commands.ts";
+import { complete } from "./completion.ts";
+import { completionScript } from "./completion-scripts.ts";
 import { confirmed, mayReclaim } from "./confirm.ts";
 import { type CliDoor, callerOf } from "./door.ts";
 import { EXIT_CODES } from "./exit-code.ts";
@@ -21,6 +23,11 @@ export async function runCli(words: readonly string[], door: CliDoor): Promise<n
       door.out(about === undefined ? renderOverview(commands, door.others) : renderCommand(commandNamed(about, commands, door)));
       return EXIT_CODES.ok.code;
     }
+    if (name === "complete") return await complete(rest, door);
+    if (name === "completion") {
+      door.out(completionScript(rest[0]));
+      return EXIT_CODES.ok.code;
+    }
     return await runCommand(commandNamed(name, commands, door), rest, door);
   } catch (error) {
     if (!(error instanceof LoopkeeperError)) throw error;
@@ -35,7 +42,7 @@ async function runCommand(command: Command, words: readonly string[], door: CliD
     door.out(renderCommand(command));
     return EXIT_CODES.ok.code;
   }
-  const args = await complete(command, line.args, door);
+  const args = await filledIn(command, line.args, door);
   return carryOut({ door, command, line, args });
 }
 
@@ -59,7 +66,7 @@ async function carryOut(session: Session): Promise<number> {
 }
 
 /** What a person at a terminal may leave out or shorten: the repository they stand in, and most of a run's id. */
-async function complete(command: Command, args: Record<string, unknown>, door: CliDoor): Promise<Record<string, unknown>> {
+async function filledIn(command: Command, args: Record<string, unknown>, door: CliDoor): Promise<Record<string, unknown>> {
   const given = args["run_id"] ?? (command.run === "newest" ? "@last" : undefined);
   if (typeof given === "string") {
     const list = door.tools.find((tool) => tool.name === "run_list");

@@ -11,6 +11,8 @@ export interface CliDoor {
   readonly cwd: string;
   /** Commands that are no tools (`mcp`, `worker`...) and what they do, for the overview. */
   readonly others: Readonly<Record<string, string>>;
+  /** Words that may follow one of those, and the names of `agent`s; for completion. */
+  words(of: string): Promise<readonly string[]>;
   /** Aborts when the person pressed Ctrl-C: ends the waiting. */
   readonly signal: AbortSignal;
   /** What answers are written on. */

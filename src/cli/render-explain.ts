@@ -12,7 +12,7 @@ type Explanation = Explained["explanation"];
 const SHOWN = 6;
 
 /** Why it stopped, what is at stake and what to do, in this order: the last lines are what stays on the screen. */
-export function renderExplain({ run, explanation, choices }: Explained, ctx: ViewContext): string {
+export function renderExplain({ run, explanation, choices, put_away = [] }: Explained, ctx: ViewContext): string {
   const { cause } = explanation;
   const allowed = choices.filter((choice) => choice.allowed);
   const ordered = [...allowed.filter((choice) => choice.recommended), ...allowed.filter((choice) => !choice.recommended)];
@@ -35,6 +35,7 @@ export function renderExplain({ run, explanation, choices }: Explained, ctx: Vie
       { title: "Still intended", lines: items(ctx, explanation.intended) },
       atStake(ctx, explanation),
       changedSince(ctx, explanation),
+      { title: "Put away", lines: bullets(ctx, put_away) },
       { title: "Not covered", lines: bullets(ctx, explanation.context.gaps) },
       refused == null
         ? null

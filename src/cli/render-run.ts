@@ -1,7 +1,7 @@
 import { shortId } from "../run/id.ts";
 import type { RunView } from "../tools/schemas.ts";
 import { instant, relative } from "./ages.ts";
-import { hanging } from "./layout.ts";
+import { hanging, widthOf } from "./layout.ts";
 import type { Section, ViewContext } from "./view.ts";
 import { commandLineFor, inCommandWords, shellQuoted } from "./words.ts";
 
@@ -26,14 +26,19 @@ export function stateStyle(
   return run.stop_reason === "failed" ? paint.bad : run.stop_reason === "cancelled" ? paint.faint : paint.warn;
 }
 
+/** A short id and the gap behind it. */
+const ID_COLUMNS = 10;
+
 /** Who it is and how it stands, in two to four lines: the part that is read first. */
 export function headLines(ctx: ViewContext, run: RunView): readonly string[] {
   const { paint, screen } = ctx;
   const state = stateStyle(ctx, run)(paint.strong(stateText(run)));
   const since = run.stopped_at ?? run.started_at ?? run.created_at;
   const when = `${run.stopped_at === null ? (run.started_at === null ? "created" : "started") : run.state === "done" ? "done" : "stopped"} ${relative(since, run.now)}`;
+  const room = screen.columns === null || ID_COLUMNS + widthOf(`${stateText(run)}  ${when}`) <= screen.columns;
   return [
-    `${paint.strong(shortId(run.run_id))}  ${state}  ${paint.faint(when)}`,
+    `${paint.strong(shortId(run.run_id))}  ${state}${room ? `  ${paint.faint(when)}` : ""}`,
+    ...(room ? [] : [`${" ".repeat(ID_COLUMNS)}${paint.faint(when)}`]),
     ...(run.stop === null ? [] : hanging("", inCommandWords(run.stop.headline, ctx.commands), screen).map(paint.strong)),
     ...hanging(paint.faint("for  "), firstLines(run.objective), screen),
   ];

@@ -12,6 +12,7 @@ async function run(...words: string[]) {
     others: { mcp: "Serve MCP on stdio" },
     signal: AbortSignal.abort(),
     screen: { columns: null, colour: false },
+    words: async (of) => (of === "agent" ? ["claude", "codex"] : []),
     canAsk: false,
     ask: async () => null,
     page: async (text) => void out.push(text),

@@ -22,7 +22,7 @@ export interface Place {
 }
 
 /** Quoted for a shell. */
-export const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A shell function that makes `loopkeeper ...` the built binary, so that lines of answers can be typed as they stand. */
 export const AS_COMMAND = `loopkeeper() { ${quoted(process.execPath)} ${quoted(BIN)} "$@"; }`;
