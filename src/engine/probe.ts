@@ -4,7 +4,7 @@ import { newToken } from "../run/id.ts";
 import type { AgentSpec } from "./engine.ts";
 import { type Environment, runEnvironment } from "./environment.ts";
 import { killTree } from "./kill-tree.ts";
-import { spawnSpoken } from "./process.ts";
+import { type ProcessExit, spawnSpoken } from "./process.ts";
 
 const LIMIT_MS = 30_000;
 const PROBE = "probe";
@@ -26,8 +26,11 @@ export async function probeAgent(
     );
     const late = new AbortController();
     const outcome = await Promise.race([
-      firstAnswer(child.stdout),
-      child.exited.then((exit) => `it ended with ${exit.code === null ? (exit.signal ?? "no code") : `code ${exit.code}`}`),
+      // A program that ends closes its output first; how it ended says more.
+      firstAnswer(child.stdout).then((said) =>
+        said === CLOSED ? Promise.race([child.exited.then(howItEnded), sleep(500).then(() => said)]) : said,
+      ),
+      child.exited.then(howItEnded),
       sleep(LIMIT_MS, late.signal).then(() => `no answer within ${LIMIT_MS / 1000} s`),
     ]);
     late.abort();
@@ -35,6 +38,12 @@ export async function probeAgent(
   } finally {
     await killTree({ root: child.pid, variables: [`LOOPKEEPER_COMMAND=${nonce}`], ignored: [] });
   }
+}
+
+const CLOSED = "it closed its output";
+
+function howItEnded(exit: ProcessExit): string {
+  return `it ended with ${exit.code === null ? (exit.signal ?? "no code") : `code ${exit.code}`}`;
 }
 
 /** Null when it answered as an agent does; else why not. */
@@ -50,7 +59,7 @@ async function firstAnswer(output: NodeJS.ReadableStream): Promise<string | null
     }
     if (text.length > 1_000_000) return "it speaks no ACP";
   }
-  return "it closed its output";
+  return CLOSED;
 }
 
 function parsed(line: string): unknown {
