@@ -1,12 +1,14 @@
 // After tsc: the bin starts by itself, and nothing is left in dist of a source that is gone (a renamed tool would still load).
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { bundle } from "./bundle.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
 const SHEBANG = "#!/usr/bin/env node\n";
 
 removeLeftovers();
+await bundle(ROOT);
 makeExecutable(join(DIST, "bin", "loopkeeper.js"));
 
 function removeLeftovers() {
