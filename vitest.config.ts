@@ -1,4 +1,16 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** They wait for many deaths or histories one after the other: begun last, everything else would be done and wait for them. */
+const LONGEST = ["crash/worker", "crash/door", "store/ledger"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(`${name}.test.ts`));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,6 +20,7 @@ export default defineConfig({
     // A net for what hangs, not a measure: on two cores a story that shares them with eight others is slow.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    sequence: { sequencer: LongestFirst },
     pool: "forks",
     maxWorkers: 3,
     maxConcurrency: 3,
