@@ -13,10 +13,10 @@ import { secretsIn } from "./secrets.ts";
 
 type Input = Parameters<Checkpoints["bundle"]>[1];
 
-/** Commits of checkpoints in which no secret was found: what a commit holds never changes, so none is searched twice. */
+/** Pairs of a commit and a tree in which that tree adds no secret: neither ever changes, so none is searched twice. */
 export interface Harmless {
-  has(commit: string): boolean;
-  add(commit: string): void;
+  has(pair: string): boolean;
+  add(pair: string): void;
 }
 
 const MAX_REMEMBERED = 10_000;
@@ -24,10 +24,10 @@ const MAX_REMEMBERED = 10_000;
 export function rememberHarmless(): Harmless {
   const known = new Set<string>();
   return {
-    has: (commit) => known.has(commit),
-    add: (commit) => {
+    has: (pair) => known.has(pair),
+    add: (pair) => {
       if (known.size >= MAX_REMEMBERED) known.clear();
-      known.add(commit);
+      known.add(pair);
     },
   };
 }
@@ -119,8 +119,11 @@ async function withoutSecrets(
   meta: Meta,
   known: { readonly seen: Map<string, boolean>; readonly harmless: Harmless },
 ): Promise<BundledCheckpoint> {
-  const paths = known.harmless.has(commit) ? [] : await secretsIn(git, [meta.tree, meta.index_tree], meta.head, known.seen);
-  if (paths.length === 0) known.harmless.add(commit);
+  const trees = [meta.tree, meta.index_tree].map((tree) => ({ tree, pair: `${meta.head ?? "none"} ${tree}` }));
+  const open = trees.filter(({ pair }) => !known.harmless.has(pair));
+  const wanted = open.map(({ tree }) => tree);
+  const paths = wanted.length === 0 ? [] : await secretsIn(git, wanted, meta.head, known.seen);
+  if (paths.length === 0) for (const { pair } of open) known.harmless.add(pair);
   if (paths.length === 0) return { id, commit, tree: meta.tree, index_tree: meta.index_tree, left_out: [] };
   const gone = new Set(paths);
   const tree = await treeWithout(git, meta.tree, paths);

@@ -22,7 +22,7 @@ export async function writeCheckpoint(
   input: { readonly run_id: string; readonly id: string; readonly kind: CheckpointKind },
 ): Promise<{ commit: string; meta: Meta }> {
   const objects = newObjects(git);
-  const [size, state] = await Promise.all([sizeAgainstHead(git, snapshot, head.head), stateIn(git, objects)]);
+  const [size, state] = await Promise.all([sizeAgainstHead(git, snapshot, head.head), stateIn(git, objects, head.head)]);
   const meta: Meta = {
     v: 1,
     kind: input.kind,
@@ -95,7 +95,11 @@ function indexFacts({ user }: Snapshot): Pick<Meta, "flags" | "unmerged"> {
 }
 
 /** Takes the files of an operation under way, and finds the commits they name: garbage collection must not take those. */
-async function stateIn(git: RepoGit, objects: NewObjects): Promise<{ files: [string, string][]; pins: string[] }> {
+async function stateIn(
+  git: RepoGit,
+  objects: NewObjects,
+  head: string | null,
+): Promise<{ files: [string, string][]; pins: string[] }> {
   const names = await stateFiles(git.repo.git_dir);
   const files: [string, string][] = [];
   const named = new Set<string>();
@@ -105,6 +109,8 @@ async function stateIn(git: RepoGit, objects: NewObjects): Promise<{ files: [str
     files.push([name, objects.blob(content)]);
     for (const match of content.toString("latin1").matchAll(/\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b/g)) named.add(match[0]);
   }
+  // The commit of HEAD holds itself.
+  if (head !== null) named.delete(head);
   if (named.size === 0) return { files, pins: [] };
   const checked = await git.run(["cat-file", "--batch-check"], { input: `${[...named].join("\n")}\n` });
   const pins = checked.text.split("\n").flatMap((line) => (line.includes(" commit ") ? [line.split(" ")[0] ?? ""] : []));
