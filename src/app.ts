@@ -71,7 +71,7 @@ function makeHome(home: string): void {
 /** A home that was made with other rights is closed, unless it also holds things that are not Loopkeeper's. */
 function closeToOthers(home: string): void {
   const ours = readdirSync(home).every((name) =>
-    /^(loopkeeper\.db.*|logs|workspaces|agents|artifacts|serve-token.*)$/.test(name),
+    /^(loopkeeper\.db.*|logs|workspaces|agents|artifacts|serve-token.*|serve\.json.*|console\.html)$/.test(name),
   );
   if (ours && (statSync(home).mode & 0o077) !== 0) chmodSync(home, 0o700);
 }

@@ -9,6 +9,7 @@ const COMMANDS = {
   demo: "a coding loop from start to done in a small repository",
   retention: "what the retention policy would free, and the sizes of finished runs; `--apply` does it now",
   agents: "the coding agents that are found here; `agents add NAME` installs one",
+  open: "the console in the browser; `open --help`",
   completion: "the script that completes commands, flags and runs in bash, zsh or fish",
   doctor: "what Loopkeeper needs, what is wrong with it, and what to do; `doctor --deep` asks each agent",
   setup: "the configuration that makes a client start this server; `setup --help`",
@@ -34,6 +35,8 @@ async function main(words: readonly string[]): Promise<number> {
       return (await import("./agents-command.ts")).runAgentsCommand(readConfig(), rest);
     case "retention":
       return (await import("./retention-command.ts")).runRetentionCommand(readConfig(), rest);
+    case "open":
+      return open(rest);
     case "doctor":
       return (await import("./doctor/doctor-command.ts")).runDoctorCommand(rest);
     case "setup":
@@ -81,6 +84,16 @@ function lazyDoor(name: string): Parameters<typeof import("./tools/runtime.ts").
   };
 }
 
+async function open(words: readonly string[]): Promise<number> {
+  const [{ runOpenCommand }, { lazyCalls }] = await Promise.all([import("./open-command.ts"), import("./tools/runtime.ts")]);
+  const calls = lazyCalls(lazyDoor("cli"));
+  try {
+    return await runOpenCommand(readConfig(), words, calls.call);
+  } finally {
+    await calls.close();
+  }
+}
+
 async function command(words: readonly string[]): Promise<number> {
   const [{ runCli }, { terminalOf }, { TOOLS }, { lazyCalls }] = await Promise.all([
     import("./cli/cli.ts"),
@@ -122,6 +135,8 @@ async function knownWords(of: string, config: ReturnType<typeof readConfig>): Pr
       return (await import("./cli/completion-scripts.ts")).SHELLS;
     case "setup":
       return [...(await import("./setup/clients.ts")).CLIENTS.map((client) => client.name), "--write", "--scope", "--print"];
+    case "open":
+      return ["@last", "--print"];
     case "doctor":
       return ["--deep", "--json"];
     default:

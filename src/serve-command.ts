@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { connectTools, logOf } from "./app.ts";
 import type { Config } from "./config.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
+import { leavePlace } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
 import { httpApp } from "./server/http.ts";
 import { type Listening, listen } from "./server/listen.ts";
@@ -13,7 +14,7 @@ import { RUN_RESOURCES } from "./tools/resources.ts";
 import { lazyCalls } from "./tools/runtime.ts";
 import { VERSION } from "./version.ts";
 
-const DEFAULT_PORT = 7433;
+export const DEFAULT_PORT = 7433;
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/u;
 
 const HELP = `loopkeeper serve: REST under /api, MCP at /mcp, the console at /
@@ -72,10 +73,13 @@ export async function runServeCommand(config: Config, words: readonly string[]):
     () => listening?.port ?? wishes.port,
   );
   listening = await listenOrExplain(app, wishes);
-  announce(wishes, listening.port, token, file);
+  const url = urlOf(wishes.host, listening.port);
+  const takePlaceAway = await leavePlace(config, url);
+  announce(wishes, url, listening.port, token, file);
   // Not only at the first call: a door that is connected notices runs that lost their driver.
   calls.feed().catch((error: unknown) => log("warn", "the store cannot be opened yet", { error: messageOf(error) }));
   await ended;
+  takePlaceAway();
   ending.abort();
   await Promise.all([mcp.close(), listening.close()]);
   await calls.close();
@@ -132,9 +136,12 @@ async function listenOrExplain(app: Parameters<typeof listen>[0], { host, port }
   }
 }
 
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 /** A token that its owner set is not shown again: what a service writes to stderr is kept in logs. */
-function announce({ host, json }: Wishes, port: number, token: string, file: string | null): void {
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function announce({ json }: Wishes, url: string, port: number, token: string, file: string | null): void {
   const login = file === null ? null : `${url}/#token=${token}`;
   if (json) {
     process.stdout.write(`${JSON.stringify({ url, login_url: login, token_file: file, port, pid: process.pid })}\n`);
