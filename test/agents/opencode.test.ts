@@ -1,9 +1,7 @@
 import { agentAlone } from "./alone.ts";
 import { agentMoved } from "./moved.ts";
-import { agentStaged } from "./staged.ts";
 import { agentStories } from "./stories.ts";
 
 agentAlone("opencode");
 agentStories("opencode");
 agentMoved("opencode");
-agentStaged("opencode");
