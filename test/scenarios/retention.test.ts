@@ -163,3 +163,59 @@ describe.each(backends)("a retention policy on %s", async (backend) => {
     await door.call("run_stop", { run_id: live.run_id });
   });
 });
+
+describe("a retention policy", async () => {
+  const product = await newProduct();
+  const { box } = product;
+  const door = await product.connect();
+  const home = await retained(product, door);
+
+  test("archives by age what stays where it is, frees the oldest until the rest fits, and spares what can be resumed", async ({
+    expect,
+  }) => {
+    const big = [{ run: "head -c 4000000 /dev/urandom > big.bin" }, { commit: "Add a big file" }];
+    const [oldest, middle, newest, resumable, dirty] = await Promise.all([
+      home.ended("oldest", [[...big, verdict("done")]]),
+      home.ended("middle", [[...big, verdict("done")]]),
+      home.ended("newest", [[...big, verdict("done")]]),
+      home.ended("resumable", [[...big, verdict("blocked")]]),
+      home.ended("dirty", [[edit("only-here"), verdict("blocked")]]),
+    ]);
+    for (const run of [oldest, middle, newest, resumable])
+      box.git(join(box.dir, String(run["objective"])), "merge", "-q", run.repository.branch ?? "");
+    for (const [run, days] of [
+      [resumable, 9],
+      [oldest, 8],
+      [middle, 7],
+      [newest, 6],
+      [dirty, 30],
+    ] as const)
+      await home.age(run, days);
+    // Four worktrees of 4 MB, each with a copy of its checkpoints in the store: two have to go.
+    const policy = { archive_after_days: 20, max_total_gb: 0.019 };
+    const look = await home.retention(policy);
+    const would = (listing: typeof look) => listing.runs.filter((row) => row.done).map((row) => [row.run_id, row.what]);
+    expect(would(look)).toEqual([
+      [dirty.run_id, "archive"],
+      [oldest.run_id, "reclaim"],
+      [middle.run_id, "reclaim"],
+    ]);
+    const done = await home.retention(policy, "--apply");
+    expect(would(done)).toEqual(would(look));
+    expect(done.freed_bytes).toBeGreaterThan(8_000_000);
+    expect(done.total_bytes).toBeLessThan(0.019 * 2 ** 30);
+    expect([oldest, middle, newest, resumable, dirty].map((run) => existsSync(run.workspace.path))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+    const told = await home.until(dirty, (view) => view["archived_at"] !== null);
+    expect(told).toMatch(/^Archived at .* by the retention policy \(archive_after_days 20: it stopped 30 days ago\)\.$/u);
+    // Brought back by a person, it is not put away again by the age of its stop.
+    await door.call("run_archive", { run_id: dirty.run_id, archived: false });
+    await home.retention(policy, "--apply");
+    expect((await door.call("run_status", { run_id: dirty.run_id })).run).toMatchObject({ archived_at: null });
+  });
+});
