@@ -46,7 +46,7 @@ function bash(line: string): Promise<readonly string[]> {
 
 describe("bash completes", () => {
   it.each([
-    ["commands", "loopkeeper re", ["resume", "reset", "redo"]],
+    ["commands", "loopkeeper res", ["resume", "reset"]],
     ["flags of the tool's schema", "loopkeeper grant x 3 --c", ["--continue"]],
     ["switches both ways", "loopkeeper grant x 3 --no", ["--no-continue"]],
     ["values of an enum", "loopkeeper resume x --permission allow", ["allow_once", "allow_for_run"]],
