@@ -7,6 +7,7 @@ import type { IterationRecord, PlanEntry, Report } from "../run/run.ts";
 import { settleByJournal } from "./deliver.ts";
 import type { Drive } from "./drive.ts";
 import { commitsOf, observeActs } from "./effects.ts";
+import { planEvents } from "./plan-events.ts";
 import type { CutIteration } from "./stop.ts";
 import { LAST_WORDS_CHARACTERS } from "./turn-seen.ts";
 
@@ -60,13 +61,15 @@ export async function cutIteration(drive: Drive, evidence: string): Promise<CutI
   }
   const acts = await actsOf(drive, row, calls);
   const at = now();
+  const told = planOf(page.entries);
   await drive.apply({
     bump_revision: false,
-    run: { ...planOf(page.entries), ...reportOf(page.entries), ...wordsOf(page.entries) },
+    run: { ...told, ...reportOf(page.entries), ...wordsOf(page.entries) },
     iterations: [{ ...row, ended_at: at, outcome: "interrupted" }],
     acts,
     events: [
       ...compactionOf(page.entries, row, at),
+      ...planEvents(drive.run.plan, told.plan ?? drive.run.plan, row, at),
       { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: "interrupted", evidence } },
     ],
   });

@@ -13,6 +13,7 @@ import { markDelivered } from "./deliver.ts";
 import type { Drive } from "./drive.ts";
 import { StopRun } from "./drive.ts";
 import { absorbChanges, commitsOf, observeActs } from "./effects.ts";
+import { planEvents } from "./plan-events.ts";
 import { progressKey } from "./progress.ts";
 import { firstPrompt, instructionRef, nextPrompt, type PromptFacts, resumedPrompt } from "./prompt.ts";
 import { copySession } from "./session-copy.ts";
@@ -196,6 +197,7 @@ async function finish(
     ),
     events: [
       ...compactionEvents(turn, row, at),
+      ...planEvents(drive.run.plan, plan, row, at),
       {
         type: "iteration_finished",
         at,
@@ -243,6 +245,7 @@ async function recordCut(drive: Drive, attempt: Attempt, row: IterationRecord, m
     acts,
     events: [
       ...compactionEvents(turn, row, at),
+      ...planEvents(drive.run.plan, turn.plan ?? drive.run.plan, row, at),
       { type: "iteration_unfinished", at, data: { iteration: row.number, step: row.step, reason: cut.stop.reason } },
     ],
   });

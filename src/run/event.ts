@@ -35,6 +35,7 @@ export const RUN_EVENT_TYPES = [
   "reclaim_kept",
   "driver_lost",
   "context_compacted",
+  "plan_changed",
   "work_committed",
   "checkpoint_taken",
   "checkpoints_brought",

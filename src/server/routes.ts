@@ -1,4 +1,5 @@
 import type { Tool } from "../tools/define-tool.ts";
+import { VIEWS } from "../tools/views.ts";
 
 export type Method = "GET" | "POST";
 
@@ -45,12 +46,19 @@ export interface ToolRoute {
 /** A path as the router writes it: `{run_id}` becomes `:run_id`. */
 export const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/gu, ":$1");
 
-/** Every tool's routes, in the table's order. A tool without one is a defect: it could not be reached. */
+/** Pages' readings need no table: one about a run is found under the run by its name, any other under /api. */
+const VIEW_ROUTES: readonly Route[] = VIEWS.map(({ name, input }) => ({
+  tool: name,
+  method: "GET",
+  path: input.shape["run_id"] === undefined ? `/api/${name}` : `/api/runs/{run_id}/${name}`,
+}));
+
+/** Every tool's routes, in the table's order, then those of the pages' readings. A tool without one is a defect: it could not be reached. */
 export function routesOf(tools: readonly Tool[]): readonly ToolRoute[] {
   const missing = tools.filter((tool) => !ROUTES.some((route) => route.tool === tool.name));
   if (missing.length > 0) throw new Error(`no route leads to ${missing.map((tool) => tool.name).join(", ")}`);
-  return ROUTES.flatMap(({ tool: name, method, path, operation = name }) => {
-    const tool = tools.find((candidate) => candidate.name === name);
+  return [...ROUTES, ...VIEW_ROUTES].flatMap(({ tool: name, method, path, operation = name }) => {
+    const tool = [...tools, ...VIEWS].find((candidate) => candidate.name === name);
     if (tool === undefined) return [];
     const path_arguments = [...path.matchAll(/\{(\w+)\}/gu)].map(([, argument = ""]) => argument);
     return [{ tool, method, path, operation, path_arguments }];

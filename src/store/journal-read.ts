@@ -29,6 +29,7 @@ export async function readJournal(backend: Backend, runId: string, query: Journa
     few: needle === null ? query.limit + 1 : null,
   };
   pages: for await (const chunk of walkChunks(db, walk)) {
+    if (forward && chunk.first_n >= (query.before ?? Number.POSITIVE_INFINITY)) break;
     for (const entry of inOrder(wantedEntries(chunk, query, needle, gaps), forward)) {
       if (picked.length >= query.limit || characters >= PAGE_CHARACTERS) {
         rest = picked.at(-1)?.n ?? null;

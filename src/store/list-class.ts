@@ -1,3 +1,4 @@
+import { groupOf } from "../run/group.ts";
 import { RUN_STATES, type RunRecord, type RunState } from "../run/run.ts";
 import { STOP_REASONS, type StopReason, stopReasonRow } from "../run/stop-reason.ts";
 import type { RunFilter } from "./store.ts";
@@ -44,6 +45,7 @@ export function classMatches(list: ListClass, filter: RunFilter): boolean {
     return false;
   }
   if (filter.resumable !== undefined && isResumable(list) !== filter.resumable) return false;
+  if (filter.group !== undefined && groupOf(list) !== filter.group) return false;
   return filter.needs_attention === undefined || needsAttention(list) === filter.needs_attention;
 }
 

@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, sql } from "kysely";
 import { epochMs } from "../run/clock.ts";
+import { groupOf, type RunGroup } from "../run/group.ts";
 import type { RunState } from "../run/run.ts";
 import type { Backend, Trx } from "./backend.ts";
 import { type Cursor, decodeCursor, encodeCursor } from "./cursor.ts";
@@ -41,7 +42,9 @@ interface ClassCount {
 /** The classes that the filter lets through, each with how many of the owner's runs (of this repository, since then) are in it. */
 async function matchingClasses(trx: Trx, filter: RunFilter): Promise<ReadonlyMap<string, ClassCount>> {
   const counts =
-    filter.changed_since === undefined ? await allCounts(trx, filter) : await recentCounts(trx, filter, filter.changed_since);
+    filter.changed_since === undefined && filter.search === undefined
+      ? await allCounts(trx, filter)
+      : await countedRows(trx, filter);
   const classes = new Map<string, ClassCount>();
   for (const { list_class, runs } of counts) {
     const list = parseListClass(list_class);
@@ -60,15 +63,23 @@ async function allCounts(trx: Trx, filter: RunFilter): Promise<{ list_class: str
     .execute();
 }
 
-async function recentCounts(trx: Trx, filter: RunFilter, since: string): Promise<{ list_class: string; runs: number }[]> {
+async function countedRows(trx: Trx, filter: RunFilter): Promise<{ list_class: string; runs: number }[]> {
   return trx
     .selectFrom("runs")
     .select((of) => ["list_class", of.cast<number>(of.fn.countAll(), "integer").as("runs")])
     .where("owner", "=", filter.owner)
-    .where("changed_at", ">=", since)
+    .where("changed_at", ">=", filter.changed_since ?? "")
     .where((of) => inRepository(of, filter))
+    .where(found(filter))
     .groupBy("list_class")
     .execute();
+}
+
+function found({ search }: RunFilter): Expression<boolean> {
+  if (search === undefined) return sql<boolean>`1 = 1`;
+  const text = search.replaceAll(/[\\%_]/gu, "\\$&");
+  const id = text.toLowerCase().replace(/^run\\_/u, "");
+  return sql<boolean>`(lower(objective) like lower(${`%${text}%`}) escape '\\' or runs.run_id like ${`run\\_${id}%`} escape '\\')`;
 }
 
 /** Git directory or remote: either is enough to be the same repository. */
@@ -81,14 +92,16 @@ function inRepository(of: ExpressionBuilder<Tables, "runs"> | ExpressionBuilder<
   return any.length === 0 ? sql<boolean>`1 = 1` : of.or(any);
 }
 
-function totals(classes: readonly ClassCount[]): Pick<RunPage, "total" | "by_state"> {
+function totals(classes: readonly ClassCount[]): Pick<RunPage, "total" | "by_state" | "by_group"> {
   const by_state: Record<RunState, number> = { queued: 0, running: 0, stopping: 0, stopped: 0, done: 0 };
+  const by_group: Record<RunGroup, number> = { needs_you: 0, running: 0, waiting: 0, finished: 0 };
   let total = 0;
   for (const { list, runs } of classes) {
     by_state[list.state] += runs;
+    by_group[groupOf(list)] += runs;
     total += runs;
   }
-  return { total, by_state };
+  return { total, by_state, by_group };
 }
 
 async function firstPage(trx: Trx): Promise<Cursor> {
@@ -144,6 +157,7 @@ async function newestOfClasses(
       .where("list_class", "=", list_class)
       .where("position", "<", below)
       .where("position", ">=", floor)
+      .where(found(filter))
       .orderBy("position", "desc")
       .limit(filter.limit + 1);
     if (column !== null) part = part.where(column, "=", value);
@@ -179,7 +193,8 @@ async function movedSince(
     .where("run_moves.from_position", ">", 0)
     .where("owner", "=", filter.owner)
     .where("list_class", "in", [...classes])
-    .where((of) => inRepository(of, filter));
+    .where((of) => inRepository(of, filter))
+    .where(found(filter));
   if (filter.changed_since !== undefined) moves = moves.where("changed_at", ">=", filter.changed_since);
   return moves
     .orderBy("run_moves.from_position", "desc")

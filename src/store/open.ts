@@ -5,9 +5,11 @@ import { findChangedRuns } from "./changed-runs.ts";
 import { copiesOver } from "./copies.ts";
 import { appendJournal } from "./journal-append.ts";
 import { checkJournal } from "./journal-check.ts";
+import { readJournalIndex } from "./journal-index.ts";
 import { readJournal } from "./journal-read.ts";
 import { claimQueued, leaseIdle, readLeases, readLiveRuns, releaseLease, renewLease, takeOver } from "./leases.ts";
 import { listRuns } from "./list.ts";
+import { readFacets, readSides } from "./list-sides.ts";
 import { migrate } from "./migrate.ts";
 import { findByPrefix, findOfRepository, findOwnRun } from "./read-run.ts";
 import {
@@ -89,6 +91,8 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     run: (runId, owner) => call(findOwnRun(backend, runId, owner)),
     runsByPrefix: (prefix, owner, limit) => call(findByPrefix(backend, prefix, owner, limit)),
     runs: (filter) => call(listRuns(backend, filter, onError)),
+    runSides: (runIds) => call(readSides(backend, runIds)),
+    facets: (query) => call(readFacets(backend, query)),
     changedRuns: (query) => call(findChangedRuns(backend, query, onError)),
     runsOfRepository: (query) => call(findOfRepository(backend, query)),
     holderOf: (treePath) => call(findHolder(backend, treePath)),
@@ -105,6 +109,7 @@ function storeOver(backend: Backend, copies: Copies, onError: (error: unknown) =
     events: (runId, query) => call(readEvents(backend, runId, query)),
     replay: (runId) => call(replayRun(backend, runId)),
     journal: (runId, query) => call(readJournal(backend, runId, query)),
+    journalIndex: (runId) => call(readJournalIndex(backend, runId)),
     journalHealth: (runId) => call(checkJournal(backend, runId)),
 
     copies: {

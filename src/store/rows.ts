@@ -140,6 +140,10 @@ export const actSchema = z.object({
   status: z.enum(["landed", "unobserved"]),
 }) satisfies z.ZodType<Act>;
 
+/** What a page of runs needs of each attempt and act. */
+export const sideAttemptSchema = attemptSchema.pick({ step: true, attempt: true, entry_checkpoint: true });
+export const sideActSchema = actSchema.pick({ kind: true, status: true }).extend({ count: z.number() });
+
 export function actRow(run_id: string, n: number, act: Act): ActsTable {
   return { ...act, run_id, n, what: plain(act.what), ref: plain(act.ref) };
 }

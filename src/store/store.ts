@@ -1,6 +1,7 @@
 import type { Act } from "../run/act.ts";
 import type { ChangeEvents, JournalEntry, NewJournalEntry, RunEventRecord, RunEventType } from "../run/event.ts";
 import type { Grant } from "../run/grant.ts";
+import type { RunGroup } from "../run/group.ts";
 import type {
   AttemptRecord,
   CheckpointRecord,
@@ -125,8 +126,28 @@ export interface RunFilter {
   readonly resumable?: boolean;
   /** Stopped, not archived, and waiting for a person or a call (no `waiting_until`). */
   readonly needs_attention?: boolean;
+  readonly group?: RunGroup;
+  /** Text that the objective holds or the id begins with, whatever the case. Unlike the rest it is looked for row by row. */
+  readonly search?: string;
   readonly limit: number;
   readonly cursor?: string;
+}
+
+/** What a list of runs shows beside each run's own record, read for a whole page at once. */
+export interface RunSides {
+  readonly steps: readonly StepRecord[];
+  /** Oldest first. */
+  readonly attempts: readonly Pick<AttemptRecord, "step" | "attempt" | "entry_checkpoint">[];
+  readonly undelivered: readonly InstructionRecord[];
+  /** How many acts of each kind, by what became of them. */
+  readonly acts: readonly (Pick<Act, "kind" | "status"> & { readonly count: number })[];
+}
+
+/** What an owner's lists can be narrowed to. */
+export interface RunFacets {
+  /** Most runs first. */
+  readonly repositories: readonly { readonly common_dir: string; readonly remote: string | null; readonly runs: number }[];
+  readonly stop_reasons: Readonly<Partial<Record<StopReason, number>>>;
 }
 
 export interface RunPage {
@@ -134,6 +155,7 @@ export interface RunPage {
   /** All runs that the filter lets through, and how many of them are in each state, as of this page. */
   readonly total: number;
   readonly by_state: Readonly<Record<RunState, number>>;
+  readonly by_group: Readonly<Record<RunGroup, number>>;
   readonly next_cursor: string | null;
 }
 
@@ -141,7 +163,7 @@ export interface JournalQuery {
   readonly iteration?: number;
   /** Case-insensitive text to find. */
   readonly search?: string;
-  /** Entries with `n` below this, newest page first. */
+  /** Entries with `n` below this, newest page first; with `after` it only bounds the page. */
   readonly before?: number;
   /** Entries with `n` above this, oldest first. */
   readonly after?: number;
@@ -160,6 +182,13 @@ export interface JournalPage {
   readonly gaps: readonly string[];
   /** Where the next page goes on (as `before`, or as `after`); null when nothing is left. */
   readonly rest: number | null;
+}
+
+/** The first and the last entry that may be of one iteration. */
+export interface IterationSpan {
+  readonly iteration: number;
+  readonly first_n: number;
+  readonly last_n: number;
 }
 
 /** What is known of a whole journal without reading it. */
@@ -267,6 +296,9 @@ export interface Store {
   /** Runs whose id starts with `prefix` (with or without `run_`), newest first, at most `limit`. */
   runsByPrefix(prefix: string, owner: string, limit: number): Promise<readonly RunRecord[]>;
   runs(filter: RunFilter): Promise<RunPage>;
+  /** One entry for each id given. */
+  runSides(runIds: readonly string[]): Promise<ReadonlyMap<string, RunSides>>;
+  facets(query: { readonly owner: string; readonly archived: boolean }): Promise<RunFacets>;
   /** Runs whose last change is after a place in the order of changes, in that order; archived ones too. */
   changedRuns(query: { readonly owner: string; readonly after: number; readonly limit: number }): Promise<ChangedRuns>;
   /** Finished and live runs of one repository by common directory or remote, newest start first, archived ones too. */
@@ -304,6 +336,8 @@ export interface Store {
   replay(runId: string): Promise<Replay | null>;
   /** A text longer than 128 Ki characters is kept as several entries, its parts (`journal-parts.ts`). */
   journal(runId: string, query: JournalQuery): Promise<JournalPage>;
+  /** Where each iteration's entries lie, without opening any: exact to a chunk, so that neighbours may overlap. In order of `first_n`. */
+  journalIndex(runId: string): Promise<readonly IterationSpan[]>;
   /** Looks for damage all over a run's journal; memory does not grow with it. */
   journalHealth(runId: string): Promise<JournalHealth>;
 

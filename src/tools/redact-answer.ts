@@ -12,7 +12,7 @@ export function redactedResult(result: CallResult, rawArgs: unknown): CallResult
   if (!result.ok) return { ...result, text: visible(redactExcept(result.text, [])) };
   const kept = typeof result.structured["confirm_token"] === "string" ? [result.structured["confirm_token"]] : [];
   const structured = structuredClone(result.structured);
-  redactTexts(structured, kept);
+  redactTexts(structured, kept, new Map());
   const text = visible(redactExcept(result.text, kept));
   const kinds = kindsIn(rawArgs);
   return {
@@ -25,7 +25,7 @@ export function redactedResult(result: CallResult, rawArgs: unknown): CallResult
 /** A copy of a value with every text in it redacted. */
 export function redactedTexts<T extends object>(value: T): T {
   const copy = structuredClone(value);
-  redactTexts(copy, []);
+  redactTexts(copy, [], new Map());
   return copy;
 }
 
@@ -41,9 +41,13 @@ function warning(kinds: readonly string[]): string {
   return `Warning: what you gave holds what looks like a credential (${kinds.join(", ")}). Secrets are never stored, so the agent is given [redacted: ...] in its place: name an environment variable or a file that it can read instead.`;
 }
 
-function redactTexts(value: object, kept: readonly string[]): void {
+/** A page's answer holds the same few words in thousands of rows: each text is looked at once. */
+function redactTexts(value: object, kept: readonly string[], seen: Map<string, string>): void {
   for (const [name, item] of Object.entries(value)) {
-    if (typeof item === "string") Reflect.set(value, name, redactExcept(item, kept));
-    else if (typeof item === "object" && item !== null) redactTexts(item, kept);
+    if (typeof item === "string") {
+      const redacted = seen.get(item) ?? redactExcept(item, kept);
+      seen.set(item, redacted);
+      Reflect.set(value, name, redacted);
+    } else if (typeof item === "object" && item !== null) redactTexts(item, kept, seen);
   }
 }

@@ -7,8 +7,10 @@ import { refusalOf } from "../resume/refusals.ts";
 import { quoted, shownName } from "../resume/shown.ts";
 import { epochMs } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import { CHECKPOINT_KINDS, RESET_CONFIDENCES, STOP_SOURCES } from "../run/run.ts";
+import { CHECKPOINT_KINDS, RESET_CONFIDENCES, type RunRecord, STOP_SOURCES } from "../run/run.ts";
+import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
+import { defineView } from "./define-view.ts";
 import { refuseIf } from "./guards.ts";
 import { hostView } from "./host-view.ts";
 import { common, findRun } from "./present.ts";
@@ -100,12 +102,14 @@ const explanationSchema = z.object({
     gaps: z.array(z.string()),
   }),
 });
-type Explanation = z.output<typeof explanationSchema>;
+export type Explanation = z.output<typeof explanationSchema>;
+
+const accountSchema = z.object({ explanation: explanationSchema, choices: z.array(choiceSchema) });
+export type Account = z.output<typeof accountSchema>;
 
 export const explainOutput = z.object({
   ...commonShape,
-  explanation: explanationSchema,
-  choices: z.array(choiceSchema),
+  ...accountSchema.shape,
   /** Who archived or freed it, and what keeps it from being freed. */
   put_away: z.array(z.string()).optional(),
 });
@@ -122,19 +126,8 @@ export const runExplainStop = defineTool({
   output: explainOutput,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
-    refuseIf(refusalOf("explain", run));
-    if (run.stop === null)
-      throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
-    const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
-    const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
-    const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift), snapshot.lost);
-    const explanation = explain(snapshot);
-    return {
-      ...(await common(ctx, run)),
-      explanation,
-      choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
-      put_away: await putAwayLines(ctx.store, run),
-    };
+    const account = await accountOf(ctx, run);
+    return { ...(await common(ctx, run)), ...account, put_away: await putAwayLines(ctx.store, run) };
   },
   render: (answer) =>
     renderAnswer(answer, [
@@ -142,6 +135,32 @@ export const runExplainStop = defineTool({
       section("Put away", answer.put_away ?? []),
       section("Choices", answer.choices.map(choiceLine)),
     ]),
+});
+
+/** The explanation and the choices, of any length. */
+async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account> {
+  refuseIf(refusalOf("explain", run));
+  if (run.stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
+  const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
+  const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
+  const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift), snapshot.lost);
+  return {
+    explanation: explain(snapshot),
+    choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
+  };
+}
+
+/** The same account for a page, which shows all of it. */
+export const accountView = defineView({
+  name: "account",
+  title: "The account of a stop",
+  description: "As run_explain_stop, whole: nothing is shortened to the size of an agent's reply.",
+  input: z.strictObject({ run_id: runIdArgument }),
+  output: accountSchema.extend({ revision: z.number().int() }),
+  read: async ({ run_id }, ctx) => {
+    const run = await findRun(ctx, run_id);
+    return { ...(await accountOf(ctx, run)), revision: run.revision };
+  },
 });
 
 function explanationLines(explanation: Explanation, runId: string): (string | null)[] {

@@ -10,6 +10,15 @@ import { common, findRun } from "./present.ts";
 import { commonShape, planSchema, runIdArgument, verifySchema } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
+export const takeOverSchema = z
+  .object({
+    branch: z.string().nullable(),
+    commits: z.number().int(),
+    uncommitted_files: z.number().int(),
+    commands: z.array(z.string()),
+  })
+  .nullable();
+
 export const statusOutput = z.object({
   ...commonShape,
   last_events: z.array(z.string()),
@@ -30,14 +39,7 @@ export const statusOutput = z.object({
       not_covered: z.array(z.string()),
     })
     .nullable(),
-  take_over: z
-    .object({
-      branch: z.string().nullable(),
-      commits: z.number().int(),
-      uncommitted_files: z.number().int(),
-      commands: z.array(z.string()),
-    })
-    .nullable(),
+  take_over: takeOverSchema,
 });
 
 export const runStatus = defineTool({
@@ -121,7 +123,7 @@ function eventLine(event: RunEventRecord): string {
 }
 
 /** How a person gets a done run's work into their own branch. */
-async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof statusOutput>["take_over"]> {
+export async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.output<typeof takeOverSchema>> {
   if (run.state !== "done") return null;
   const acts = await ctx.store.acts(run.run_id, 500);
   const commits = acts.filter((act) => act.kind === "commit" && act.status === "landed").length;
