@@ -1,0 +1,55 @@
+import { lazy, Suspense, useEffect, useRef } from "react";
+import { NavLink, useLocation, useParams } from "react-router";
+import type { RunView } from "../../../../src/tools/schemas.ts";
+import { Loading } from "./states.tsx";
+
+const Timeline = lazy(() => import("./timeline/timeline.tsx").then((module) => ({ default: module.Timeline })));
+const Changes = lazy(() => import("./changes/changes.tsx").then((module) => ({ default: module.Changes })));
+const Transcript = lazy(() => import("./transcript/transcript.tsx").then((module) => ({ default: module.Transcript })));
+const Plan = lazy(() => import("./plan/plan.tsx").then((module) => ({ default: module.Plan })));
+const Checkpoints = lazy(() => import("./checkpoints/checkpoints.tsx").then((module) => ({ default: module.Checkpoints })));
+const Cost = lazy(() => import("./cost/cost.tsx").then((module) => ({ default: module.Cost })));
+
+const TABS = [
+  { tab: "timeline", title: "Timeline", page: Timeline },
+  { tab: "changes", title: "Changes", page: Changes },
+  { tab: "transcript", title: "Transcript", page: Transcript },
+  { tab: "plan", title: "Plan", page: Plan },
+  { tab: "checkpoints", title: "Checkpoints", page: Checkpoints },
+  { tab: "cost", title: "Cost", page: Cost },
+] as const;
+
+/** What lies below a run's head. Each tab is an address, with what is looked at in its query. */
+export function RunTabs({ run }: { readonly run: RunView }) {
+  const { tab } = useParams();
+  const shown = TABS.find((one) => one.tab === tab) ?? TABS[0];
+  const Page = shown.page;
+  const place = useRef<HTMLElement>(null);
+  const named = useRef(useLocation().search !== "");
+  // Whoever follows a link to one place in a run comes to see that place, not the run's head above it.
+  useEffect(() => {
+    if (named.current) place.current?.scrollIntoView();
+  }, []);
+  return (
+    <section ref={place} aria-label="The run in detail" className="mt-6">
+      <nav aria-label="Parts of the run" className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
+        {TABS.map((one) => (
+          <NavLink
+            key={one.tab}
+            to={`/runs/${run.run_id}/${one.tab}`}
+            aria-current={one === shown ? "page" : undefined}
+            className={`-mb-px whitespace-nowrap border-b-2 px-3 py-1.5 ${
+              one === shown ? "border-accent font-medium text-ink" : "border-transparent text-soft hover:text-ink"
+            }`}
+          >
+            {one.title}
+          </NavLink>
+        ))}
+      </nav>
+      <h2 className="sr-only">{shown.title}</h2>
+      <Suspense fallback={<Loading what={shown.title} />}>
+        <Page run={run} key={run.run_id} />
+      </Suspense>
+    </section>
+  );
+}

@@ -1,0 +1,22 @@
+import type { ButtonHTMLAttributes } from "react";
+
+const LOOKS = {
+  primary: "border-accent bg-accent text-accent-ink hover:opacity-90",
+  plain: "border-line bg-ground text-ink hover:bg-raised hover:border-soft",
+  danger: "border-bad bg-ground text-bad hover:bg-bad hover:text-ground",
+  quiet: "border-transparent text-soft hover:bg-raised hover:text-ink",
+} as const;
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly look?: keyof typeof LOOKS;
+}
+
+export function Button({ look = "plain", className = "", ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={`inline-flex h-7 shrink-0 cursor-pointer items-center justify-center gap-1.5 whitespace-nowrap rounded-md border px-2.5 text-[13px] leading-none font-medium disabled:cursor-default disabled:opacity-55 ${LOOKS[look]} ${className}`}
+    />
+  );
+}
