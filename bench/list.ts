@@ -24,7 +24,7 @@ export async function measure(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), "lk-bench-list-"));
   const path = join(folder, "store.db");
   try {
-    await fill(path);
+    await fillWithRuns(path, RUNS, "owner");
     const store = await openStore({ url: null, path });
     const database = new Database(path, { readonly: true });
     const floor = database.prepare(FLOOR_SQL);
@@ -67,9 +67,9 @@ async function pages(store: Store, filter: RunFilter): Promise<number[]> {
 }
 
 /** One run through the store, copied with SQL: 100,000 durable commits would measure the disk. */
-async function fill(path: string): Promise<void> {
+export async function fillWithRuns(path: string, runs: number, owner: string): Promise<void> {
   const store = await openStore({ url: null, path });
-  const { run_id } = await store.createRun(aNewRun({ state: "stopped", stop_reason: "max_iterations", stop: aStop() }));
+  const { run_id } = await store.createRun(aNewRun({ owner, state: "stopped", stop_reason: "max_iterations", stop: aStop() }));
   await store.close();
   const database = new Database(path);
   const columns = database
@@ -79,7 +79,7 @@ async function fill(path: string): Promise<void> {
   database.exec(`
     begin;
     insert into runs (run_id, position, repo_common_dir, ${columns.join(", ")})
-      with recursive number (n) as (select 2 union all select n + 1 from number where n < ${RUNS})
+      with recursive number (n) as (select 2 union all select n + 1 from number where n < ${runs})
       select 'run_' || printf('%020d', n), n, '/repo/' || (n % 40) || '/.git', ${columns.join(", ")}
       from number, runs where run_id = '${run_id}';
     update runs set stop_reason = 'failed', list_class = 'stopped:failed:---' where position % 3 = 0;
@@ -88,7 +88,7 @@ async function fill(path: string): Promise<void> {
     insert into run_heads select run_id, 0, 0, 0, null, null from runs where run_id <> '${run_id}';
     delete from run_counts;
     insert into run_counts select owner, list_class, repo_common_dir, repo_remote, count(*) from runs group by 1, 2, 3, 4;
-    update counters set value = ${RUNS} where name = 'position';
+    update counters set value = ${runs} where name = 'position';
     commit;`);
   database.close();
 }

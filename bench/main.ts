@@ -5,6 +5,7 @@ import { now } from "../src/run/clock.ts";
 import * as checkpoint from "./checkpoint.ts";
 import * as disk from "./disk.ts";
 import * as explain from "./explain.ts";
+import * as ledger from "./ledger.ts";
 import * as list from "./list.ts";
 import type { Measurement } from "./measurement.ts";
 import * as record from "./record.ts";
@@ -17,6 +18,7 @@ const PARTS: Readonly<Record<string, { measure(): Promise<readonly Measurement[]
   "start-up": startUp,
   explain,
   list,
+  ledger,
   checkpoint,
 };
 

@@ -9,13 +9,13 @@ interface SourceFile {
   readonly lines: number;
 }
 
-const SOURCES = read("src");
+const SOURCES = [...read("src"), ...read("console")];
 const TESTS = read("test").filter(({ path }) => !path.startsWith("test/agents/"));
 const HERE = relative(ROOT, import.meta.filename);
 
 function read(folder: string): SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.parentPath.includes("node_modules"))
+    .filter((entry) => entry.isFile() && /\.tsx?$/u.test(entry.name) && !entry.parentPath.includes("node_modules"))
     .map((entry) => {
       const full = join(entry.parentPath, entry.name);
       const text = readFileSync(full, "utf8");
