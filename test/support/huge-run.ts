@@ -57,7 +57,15 @@ export async function writeHugeRun(
       if (!isCut(index))
         events.push({ type: "iteration_finished", at, data: { iteration: numberOf(index), verify: [index % 7 === 0 ? 1 : 0] } });
     }
-    await store.apply({ run_id, at: isoOf(last), bump_revision: true, iterations: rows, checkpoints, events });
+    const recorded = { type: "run_recorded", at: isoOf(last), data: {} } as const;
+    await store.apply({
+      run_id,
+      at: isoOf(last),
+      bump_revision: true,
+      iterations: rows,
+      checkpoints,
+      events: [...events, recorded],
+    });
   }
   const needle = Math.floor(input.iterations * 0.6);
   for (let first = 0; first < input.iterations; first += FLUSH) {
