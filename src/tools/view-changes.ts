@@ -11,7 +11,7 @@ const MOST = 500;
 export const endArgument = (what: string) =>
   z.string().min(1).max(200).optional().describe(`${what} A checkpoint id, base, stop or now.`);
 
-export const diffEndSchema = z.object({
+const diffEndSchema = z.object({
   what: z.enum(["base", "stop", "now", "checkpoint"]),
   checkpoint: z.string().nullable(),
   object: z.string(),

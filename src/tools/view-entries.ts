@@ -9,7 +9,7 @@ import { runIdArgument } from "./schemas.ts";
 import { textOfEntry } from "./transcript-entry.ts";
 
 /** Entries of one answer, characters of one text in it, and of one text that a search found. */
-export const MOST_ENTRIES = 500;
+const MOST_ENTRIES = 500;
 const TEXT_CHARACTERS = 4_000;
 const HIT_CHARACTERS = 240;
 

@@ -6,7 +6,7 @@ import { address } from "../data.ts";
 
 /** Pages of a transcript of any length: read where somebody looks, dropped a while after. An entry never changes once it is there. */
 
-export const PAGE = 100;
+const PAGE = 100;
 const KEPT_MS = 60_000;
 /** Somebody who flies over thousands of entries waits for none of them. */
 const SETTLED_MS = 60;
