@@ -221,7 +221,7 @@ describe("consequences", () => {
   });
 
   it("archives, frees the workspace where nothing would be lost, and says what was kept", async () => {
-    const run = await stoppedRun("archived");
+    const run = await stoppedRun("put-away");
     const { page } = await open(`/runs/${run.run_id}`);
     await button(page, "More actions").first().click();
     await page.getByRole("menuitem", { name: /^Archive/u }).click();
@@ -232,7 +232,7 @@ describe("consequences", () => {
     await dialog(page).getByText("Kept, because it is needed or exists nowhere else").waitFor();
     expect(existsSync(run.workspace.path)).toBe(true);
     await button(page, "Close").first().click();
-    await head(page).getByText("archived").waitFor();
+    await head(page).getByText("archived", { exact: true }).first().waitFor();
   });
 });
 
@@ -289,7 +289,7 @@ describe("every screen", () => {
       { theme: "light", width: 380 },
       { theme: "dark", width: 380 },
     ] as const;
-    for (const look of screens) {
+    const lookAt = async (look: (typeof screens)[number]): Promise<void> => {
       const one = await open("/", look);
       const { page, complaints } = one;
       page.on("request", (request) => {
@@ -326,7 +326,8 @@ describe("every screen", () => {
       expect(faults, JSON.stringify(look)).toEqual([]);
       // Without a session the server says 401, which the browser counts among the errors.
       expect(complaints.filter((line) => !line.includes("401"))).toEqual([]);
-    }
+    };
+    await Promise.all(screens.map(lookAt));
     expect(strangers).toEqual([]);
   });
 });

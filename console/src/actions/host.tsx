@@ -1,6 +1,7 @@
-import { type ReactNode, useMemo, useState } from "react";
-import { ActionDialog } from "./dialogs.tsx";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { WantContext, type Wanted } from "./want.ts";
+
+const ActionDialog = lazy(() => import("./dialogs.tsx").then((module) => ({ default: module.ActionDialog })));
 
 /** One dialog at a time, over whatever page. */
 export function ActionHost({ children }: { readonly children: ReactNode }) {
@@ -9,7 +10,11 @@ export function ActionHost({ children }: { readonly children: ReactNode }) {
   return (
     <WantContext value={want}>
       {children}
-      {wanted !== null && <ActionDialog wanted={wanted} onClose={() => setWanted(null)} />}
+      {wanted !== null && (
+        <Suspense fallback={null}>
+          <ActionDialog wanted={wanted} onClose={() => setWanted(null)} />
+        </Suspense>
+      )}
     </WantContext>
   );
 }
