@@ -19,6 +19,9 @@ const TABS = [
   { tab: "cost", title: "Cost", page: Cost },
 ] as const;
 
+/** From then on the reader decides what is in sight. */
+const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
+
 /** What lies below a run's head. Each tab is an address, with what is looked at in its query. */
 export function RunTabs({ run }: { readonly run: RunView }) {
   const { tab } = useParams();
@@ -26,9 +29,17 @@ export function RunTabs({ run }: { readonly run: RunView }) {
   const Page = shown.page;
   const place = useRef<HTMLElement>(null);
   const named = useRef(useLocation().search !== "");
-  // Whoever follows a link to one place in a run comes to see that place, not the run's head above it.
+  // Whoever follows a link to one place in a run comes to see that place, also while the run's head above it still grows.
   useEffect(() => {
-    if (named.current) place.current?.scrollIntoView();
+    if (!named.current) return;
+    const watch = new ResizeObserver(() => place.current?.scrollIntoView());
+    watch.observe(document.body);
+    const free = (): void => watch.disconnect();
+    for (const moved of MOVES) addEventListener(moved, free, { passive: true });
+    return () => {
+      free();
+      for (const moved of MOVES) removeEventListener(moved, free);
+    };
   }, []);
   return (
     <section ref={place} aria-label="The run in detail" className="mt-6">

@@ -3,6 +3,7 @@ import { useMemo, useRef } from "react";
 import { ScrollRegion } from "../scroll-region.tsx";
 import { type CodeLine, changedPart, counterparts, type Line, parsePatch, type SideRow, sideBySide } from "./parse-patch.ts";
 
+/** In pixels, as the rows are styled: `rem` is another length here than in most pages. */
 const ROW = 20;
 /** Longer lines are cut: a minified file is one line of megabytes. */
 const LONGEST = 2_000;
@@ -75,7 +76,7 @@ function Row({
   readonly others: ReadonlyMap<Line, string>;
   readonly side: boolean;
 }) {
-  const place = { "aria-rowindex": index + 1, className: "h-5" };
+  const place = { "aria-rowindex": index + 1, className: "h-[20px] leading-[20px]" };
   if (row.kind === "hunk" || row.kind === "note")
     return (
       <tr {...place}>

@@ -46,7 +46,7 @@ export const signOf = (kind: Mark["kind"]): string => MARKS[kind].sign;
 export function MarkRow({ mark, rowIndex }: { readonly mark: Mark; readonly rowIndex: number }) {
   const { sign, ink } = MARKS[mark.kind];
   return (
-    <tr aria-rowindex={rowIndex} className="h-7">
+    <tr aria-rowindex={rowIndex} className="h-[28px]">
       <td className={`border-b border-line/60 pl-3 text-center ${ink}`} aria-hidden="true">
         {sign}
       </td>
@@ -79,7 +79,7 @@ export function IterationRow({
   const time = (iteration.ended_ms ?? now) - iteration.started_ms;
   const cell = "border-b border-line/60 px-2";
   return (
-    <tr aria-rowindex={rowIndex} className="group relative h-8 hover:bg-raised">
+    <tr aria-rowindex={rowIndex} className="group relative h-[32px] hover:bg-raised">
       <th scope="row" className={`${cell} pl-3 text-left font-normal`}>
         <Link
           to={`/runs/${runId}/transcript?iteration=${iteration.n}`}

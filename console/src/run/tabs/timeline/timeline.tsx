@@ -20,6 +20,7 @@ export function Timeline({ run }: { readonly run: RunView }) {
   return <Lines timeline={data} />;
 }
 
+/** In pixels, as the rows are styled. */
 const HEIGHTS: Record<Row["kind"], number> = { group: 38, iteration: 32, mark: 28 };
 
 function Lines({ timeline }: { readonly timeline: TimelineData }) {
