@@ -163,7 +163,9 @@ function answerSchemas(tools: readonly Tool[]): Json {
   named.add(rowSchema, { id: "RunRow" });
   named.add(choiceSchema, { id: "Choice" });
   named.add(consequencesSchema, { id: "Consequences" });
-  for (const tool of tools) named.add(tool.output, { id: `${tool.name}_answer` });
+  // Readings for pages have routes too.
+  for (const tool of new Set([...tools, ...routesOf(tools).map((route) => route.tool)]))
+    named.add(tool.output, { id: `${tool.name}_answer` });
   const { schemas } = z.toJSONSchema(named, { io: "output", uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]));
 }
