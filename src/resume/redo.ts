@@ -79,11 +79,13 @@ export function redoChange(
   const next = transition(run.state, run.stop_reason, { type: "redo" });
   if (next === null) return null;
   const undone = [point.step, ...point.began_after];
+  // By name: the point and the facts were read at different moments, and one step is two objects in them.
+  const isUndone = (step: StepRecord): boolean => undone.some((one) => one.step === step.step);
   // What the stop ended goes on as well: a redo carries the whole run on, not the one step.
   const stopped = facts.steps.filter(
-    (step) => (step.state === "stopped" || (step.state === "pending" && step.attempt > 0)) && !undone.includes(step),
+    (step) => (step.state === "stopped" || (step.state === "pending" && step.attempt > 0)) && !isUndone(step),
   );
-  const waiting = point.dependents.filter((step) => !stopped.includes(step));
+  const waiting = point.dependents.filter((step) => !stopped.some((one) => one.step === step.step));
   const reopened = [...undone, ...stopped, ...waiting];
   return pendingAgain(run, attempts, {
     next,
@@ -91,7 +93,7 @@ export function redoChange(
     at: input.at,
     reopened: reopened.map((step) => ({
       step,
-      from: undone.includes(step) ? "entry" : "stop",
+      from: isUndone(step) ? "entry" : "stop",
       at_entry: step.step === point.step.step,
       share: shareAfterGrant({ ...step, state: "pending" }, input.add_iterations),
     })),
