@@ -37,7 +37,7 @@ export function StateBadge({ run, reason = true }: { readonly run: Standing; rea
   return (
     <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${COLOURS[toneOf(run)]}`}>
       <Shape run={run} />
-      <span className="font-medium">{word}</span>
+      <span className={`font-medium ${why === null ? "" : "max-sm:sr-only"}`}>{word}</span>
       {why !== null && <span className="truncate font-mono text-[12px]">{why}</span>}
     </span>
   );
