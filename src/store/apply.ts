@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { LeaseLostError, LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
 import { type Backend, isUniqueViolation, type NewChunk, type Trx } from "./backend.ts";
@@ -82,18 +83,12 @@ export async function applyChange(backend: Backend, change: RunChange): Promise<
   });
 }
 
+/** Whether the last event of a run is stored with what it changed: 1, or 0. */
+const LAST_TELLS = sql<number>`(select cast(count(*) as integer) from events where events.run_id = runs.run_id
+  and events.seq = run_heads.event_seq and events.${sql.ref("change")} is not null)`.as("told");
+
 async function lockRun(backend: Backend, trx: Trx, runId: string) {
-  const query = selectRuns(trx)
-    .select((of) =>
-      of
-        .selectFrom("events")
-        .select((last) => last.cast<number>(last.fn.countAll(), "integer").as("n"))
-        .whereRef("events.run_id", "=", "runs.run_id")
-        .whereRef("events.seq", "=", "run_heads.event_seq")
-        .where("events.change", "is not", null)
-        .as("told"),
-    )
-    .where("runs.run_id", "=", runId);
+  const query = selectRuns(trx).select(LAST_TELLS).where("runs.run_id", "=", runId);
   const row = await (backend.kind === "postgres" ? query.forUpdate() : query).executeTakeFirst();
   if (row === undefined) throw new LoopkeeperError("run_not_found", `There is no run ${runId}. Call run_list to see your runs.`);
   return row;
