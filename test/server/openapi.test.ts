@@ -5,14 +5,15 @@ import { openApiDocument } from "../../src/server/openapi.ts";
 import { PROBLEM_KINDS } from "../../src/server/problem.ts";
 import { routesOf } from "../../src/server/routes.ts";
 import { TOOLS } from "../../src/tools/index.ts";
+import { VIEWS } from "../../src/tools/views.ts";
 import { VERSION } from "../../src/version.ts";
 import { DOCUMENT, OPERATIONS } from "../support/openapi.ts";
 
 const routes = routesOf(TOOLS);
 
 describe("the REST routes", () => {
-  it("lead to every tool, reading ones by GET and the others by POST", () => {
-    expect(new Set(routes.map((route) => route.tool.name))).toEqual(new Set(TOOLS.map((tool) => tool.name)));
+  it("lead to every tool and every reading of pages, reading ones by GET and the others by POST", () => {
+    expect(new Set(routes.map((route) => route.tool.name))).toEqual(new Set([...TOOLS, ...VIEWS].map((tool) => tool.name)));
     for (const { tool, method } of routes)
       expect([tool.name, method]).toEqual([tool.name, tool.effect === "read" ? "GET" : "POST"]);
   });
