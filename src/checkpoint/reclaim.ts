@@ -1,7 +1,7 @@
 import { capture } from "./capture.ts";
 import { GitFailure } from "./git.ts";
 import { existing } from "./holdings-of.ts";
-import { META_NAME } from "./meta.ts";
+import { META_NAME, readMeta } from "./meta.ts";
 import { listRunRefs } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
 import { changedBetween } from "./tree.ts";
@@ -103,10 +103,15 @@ async function holdsMore(git: RepoGit, commit: string, elsewhere: readonly strin
     ok: [0, 128],
   });
   if (listed.code !== 0) return true;
+  const meta = await readMeta(git, commit);
+  if (meta === null) return true;
+  // Without an operation under way its files are pointers (ORIG_HEAD): the commits that they name are looked at as commits.
+  const own = new Set(meta.operation === null ? meta.state.map(([, oid]) => oid) : []);
   const objects = listed.text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("-") && !line.endsWith(` ${META_NAME}`));
-  const input = objects.map((line) => `${line.split(" ")[0] ?? ""}\n`).join("");
+  const ids = objects.map((line) => line.split(" ")[0] ?? "").filter((oid) => !own.has(oid));
+  const input = ids.map((oid) => `${oid}\n`).join("");
   if (input === "") return false;
   const types = (await git.run(["cat-file", "--batch-check=%(objecttype)"], { input })).text.split("\n");
   return (
