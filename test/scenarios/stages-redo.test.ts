@@ -6,6 +6,7 @@ import { openStore } from "../../src/store/open.ts";
 import { type Answer, type Door, fileAppears, newProduct, refusalOf } from "../support/product.ts";
 import { manifest, read } from "../support/repos.ts";
 import { DIAMOND, DONE, does, promptsWith, startStory, states } from "../support/steps.ts";
+import { backends } from "../support/stores.ts";
 
 /** Preview and confirmation in one go. */
 async function redone(
@@ -111,34 +112,6 @@ describe.concurrent("a redo", async () => {
     const ended = await door.ended(story.run_id);
     // Its agent plays the same again: `b` is blocked in its new session, and `d` needs it.
     expect(states(ended)).toEqual({ a: ["succeeded", 1], b: ["failed", 3], c: ["succeeded", 2], d: ["unreachable", 2] });
-  });
-
-  test("leaves what another run changed since, committed or not, and names that run; overwrite takes exactly what it names", async () => {
-    const repo = box.repo("shared");
-    const edit = (path: string, content: string) => ({ edit: { path, content } });
-    const first = product.agent("first", [
-      { when: "RESUME NOTE", do: [DONE] },
-      [edit("x.txt", "A"), edit("y.txt", "A"), edit("z.txt", "A"), DONE],
-    ]);
-    const second = product.agent("second", [
-      [edit("x.txt", "B"), edit("y.txt", "B"), { run: "git add y.txt && git commit -qm 'Of the second' y.txt" }, DONE],
-    ]);
-    const args = { repo, objective: "share", workspace: "in_place", permissions: "all" };
-    const { run_id } = await door.start({ ...args, agent: first });
-    await door.ended(run_id);
-    const other = await door.start({ ...args, agent: second });
-    expect(await door.ended(other.run_id)).toMatchObject({ state: "done" });
-    const preview = await door.call("run_redo", { run_id, step: "main" });
-    expect(preview.consequences?.conflicts).toEqual([
-      { path: "HEAD", changed_by: expect.stringMatching(new RegExp(`^run ${other.run_id}, committed as Ann`, "u")) },
-      { path: "x.txt", changed_by: `run ${other.run_id}` },
-      { path: "y.txt", changed_by: `run ${other.run_id}` },
-    ]);
-    const head = box.git(repo, "rev-parse", "HEAD");
-    const { answer } = await redone(door, run_id, { step: "main", overwrite: ["x.txt"] });
-    expect(answer.reset).toMatchObject({ removed: ["x.txt", "z.txt"], kept: expect.arrayContaining(["y.txt"]) });
-    await door.ended(run_id);
-    expect([read(repo, "x.txt"), read(repo, "y.txt"), box.git(repo, "rev-parse", "HEAD")]).toEqual([null, "B", head]);
   });
 
   test("says which pushes stay, and leaves empty sections out", async () => {
@@ -261,4 +234,44 @@ async function expire(home: string, token: string): Promise<string> {
   const old = text.replace(/"expires_at":"[^"]*"/u, '"expires_at":"2026-01-01T00:00:00.000Z"');
   const body = Buffer.from(old).toString("base64url");
   return `${body}.${createHmac("sha256", secret).update(body).digest("base64url")}`;
+}
+
+for (const backend of backends) {
+  describe(`a redo on ${backend}`, async () => {
+    const product = await newProduct(backend);
+    const { box } = product;
+    let door: Door;
+
+    beforeAll(async () => {
+      door = await product.connect();
+    });
+
+    test("leaves what another run changed since, committed or not, and names that run; overwrite takes exactly what it names", async () => {
+      const repo = box.repo("shared");
+      const edit = (path: string, content: string) => ({ edit: { path, content } });
+      const first = product.agent("first", [
+        { when: "RESUME NOTE", do: [DONE] },
+        [edit("x.txt", "A"), edit("y.txt", "A"), edit("z.txt", "A"), DONE],
+      ]);
+      const second = product.agent("second", [
+        [edit("x.txt", "B"), edit("y.txt", "B"), { run: "git add y.txt && git commit -qm 'Of the second' y.txt" }, DONE],
+      ]);
+      const args = { repo, objective: "share", workspace: "in_place", permissions: "all" };
+      const { run_id } = await door.start({ ...args, agent: first });
+      await door.ended(run_id);
+      const other = await door.start({ ...args, agent: second });
+      expect(await door.ended(other.run_id)).toMatchObject({ state: "done" });
+      const preview = await door.call("run_redo", { run_id, step: "main" });
+      expect(preview.consequences?.conflicts).toEqual([
+        { path: "HEAD", changed_by: expect.stringMatching(new RegExp(`^run ${other.run_id}, committed as Ann`, "u")) },
+        { path: "x.txt", changed_by: `run ${other.run_id}` },
+        { path: "y.txt", changed_by: `run ${other.run_id}` },
+      ]);
+      const head = box.git(repo, "rev-parse", "HEAD");
+      const { answer } = await redone(door, run_id, { step: "main", overwrite: ["x.txt"] });
+      expect(answer.reset).toMatchObject({ removed: ["x.txt", "z.txt"], kept: expect.arrayContaining(["y.txt"]) });
+      await door.ended(run_id);
+      expect([read(repo, "x.txt"), read(repo, "y.txt"), box.git(repo, "rev-parse", "HEAD")]).toEqual([null, "B", head]);
+    });
+  });
 }
