@@ -1,5 +1,5 @@
 import { LoopkeeperError } from "../run/errors.ts";
-import { isLive, type RunRecord } from "../run/run.ts";
+import { isLive, LIVE_STATES, type RunRecord } from "../run/run.ts";
 import type { Backend, Trx } from "./backend.ts";
 import { findRun } from "./read-run.ts";
 import type { Db } from "./schema.ts";
@@ -15,8 +15,7 @@ export async function holdTree(trx: Trx, runId: string, treePath: string | null)
   if (treePath === null) return;
   const held = await holder(trx, treePath);
   if (held !== null) throw alreadyRunning(held, treePath);
-  // What is left is the hold of a run that ended without giving it up.
-  await trx.deleteFrom("tree_holds").where("tree_path", "=", treePath).execute();
+  await dropLeftBehind(trx, treePath);
   const taken = await trx
     .insertInto("tree_holds")
     .values({ tree_path: treePath, run_id: runId })
@@ -24,6 +23,31 @@ export async function holdTree(trx: Trx, runId: string, treePath: string | null)
     .executeTakeFirst();
   if (taken.numInsertedOrUpdatedRows === 1n) return;
   throw alreadyRunning(await holder(trx, treePath), treePath);
+}
+
+/**
+ * Frees a tree from a run that ended without giving it up. Whether it has ended is judged by this statement itself: another run
+ * may have taken the tree since it was looked at, and its hold must not go.
+ */
+async function dropLeftBehind(trx: Trx, treePath: string): Promise<void> {
+  await trx
+    .deleteFrom("tree_holds")
+    .where("tree_path", "=", treePath)
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom("runs")
+            .select("runs.run_id")
+            .whereRef("runs.run_id", "=", "tree_holds.run_id")
+            .where("runs.state", "in", [...LIVE_STATES]),
+        ),
+      ),
+    )
+    .where((of) =>
+      of.not(of.exists(of.selectFrom("leases").select("leases.run_id").whereRef("leases.run_id", "=", "tree_holds.run_id"))),
+    )
+    .execute();
 }
 
 async function holder(db: Db, treePath: string): Promise<RunRecord | null> {
