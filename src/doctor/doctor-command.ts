@@ -12,7 +12,8 @@ import { checkStore } from "./store.ts";
 
 const HELP = `Usage: loopkeeper doctor [--deep] [--json]
 
-Looks at all that Loopkeeper needs and says what to do about what is wrong. Changes nothing, wakes nothing; no secret is shown.
+Looks at all that Loopkeeper needs and says what to do about what is wrong. Wakes nothing and shows no secret; opening the store
+makes it if there is none, and brings one of an older version up to date, as every command does.
 
   --deep   also start each agent and see whether it answers (no model is asked)
   --json   print the findings as JSON
