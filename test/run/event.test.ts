@@ -33,11 +33,13 @@ const RECORDED = [
   "reclaim_kept",
   "driver_lost",
   "context_compacted",
+  "plan_changed",
   "work_committed",
   "checkpoint_taken",
   "checkpoints_brought",
   "schedule_moved",
   "run_held",
+  "run_let_go",
   "archive_confirmed",
   "run_recorded",
 ];
@@ -47,6 +49,14 @@ it("every event has the name that it was recorded with, and each name is pinned 
 });
 
 it("what only keeps the books is not told to people", () => {
-  const quiet = ["checkpoint_taken", "checkpoints_brought", "schedule_moved", "run_held", "archive_confirmed", "run_recorded"];
+  const quiet = [
+    "checkpoint_taken",
+    "checkpoints_brought",
+    "schedule_moved",
+    "run_held",
+    "run_let_go",
+    "archive_confirmed",
+    "run_recorded",
+  ];
   expect(RECORDED.filter((name) => !TOLD_EVENT_TYPES.some((told) => told === name))).toEqual(quiet);
 });

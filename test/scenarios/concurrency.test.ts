@@ -45,7 +45,7 @@ for (const backend of backends) {
       const won = answers.filter((answer) => answer.status === "fulfilled");
       const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [String(answer.reason)] : []));
       expect(won).toHaveLength(1);
-      for (const text of refused) expect(text).toMatch(/already_running: .*run_wait/u);
+      for (const text of refused) expect(text).toMatch(/already_running: .*(run_wait|loopkeeper wait)/u);
       await fileAppears(join(workspace.path, "engine-started"));
       const scripted = product.processesWith(`LOOPKEEPER_RUN_ID=${run_id}`);
       expect(scripted.length).toBeGreaterThan(0);

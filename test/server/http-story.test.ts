@@ -236,7 +236,7 @@ describe.concurrent("streams", async () => {
     expect((await client.until(() => true)).data["data"]).toEqual({ said: "[redacted: github-token]" });
   });
 
-  test("are limited in number, and one that was closed makes room", async () => {
+  test("are limited in number, and one that was closed makes room", async ({ expect }) => {
     const product = many;
     const serve = await startServe(product.env);
     const { stream } = owner(serve);
