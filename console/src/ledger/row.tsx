@@ -24,7 +24,7 @@ export const Row = memo(function Row({
   return (
     <article
       aria-label={row.objective}
-      className={`grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-b border-line px-2 py-1.5 lg:grid-cols-[13.5rem_minmax(0,1fr)_8rem_5.5rem_6rem_3.5rem_15rem] lg:items-baseline ${chosen ? "bg-raised" : "hover:bg-raised"}`}
+      className={`grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-b border-line px-2 py-1.5 lg:grid-cols-[13.5rem_minmax(0,1fr)_8rem_5.5rem_6rem_3.5rem_17.5rem] lg:items-baseline ${chosen ? "bg-raised" : "hover:bg-raised"}`}
     >
       <div className="col-start-1 overflow-hidden">
         <StateBadge run={row} />
