@@ -2,13 +2,13 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { findRunId } from "./cli/find-run.ts";
+import { parseWords } from "./command-words.ts";
 import type { Config } from "./config.ts";
 import { findCommand } from "./engine/find-command.ts";
 import { launchDetached } from "./engine/launch-detached.ts";
 import { monotonicMs, sleep } from "./run/clock.ts";
-import { LoopkeeperError, messageOf } from "./run/errors.ts";
+import { LoopkeeperError } from "./run/errors.ts";
 import { DEFAULT_PORT } from "./serve-command.ts";
 import { findPlace } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
@@ -27,12 +27,14 @@ Examples:
   loopkeeper open @last --print
 `;
 
+const OPTIONS = { print: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
+
 /** How long a serve may take to listen. */
 const START_MS = 30_000;
 
 /** `loopkeeper open`. Resolves to the exit code. */
 export async function runOpenCommand(config: Config, words: readonly string[], call: CallTool): Promise<number> {
-  const { values, positionals } = parsed(words);
+  const { values, positionals } = parseWords({ args: [...words], options: OPTIONS, allowPositionals: true }, HELP);
   if (values.help === true) {
     process.stdout.write(HELP);
     return 0;
@@ -52,15 +54,6 @@ export async function runOpenCommand(config: Config, words: readonly string[], c
   const opened = await openBrowser(config, address);
   process.stdout.write(opened ? `Opened ${url}. If no browser came up: ${address}\n` : `Open this in a browser: ${address}\n`);
   return 0;
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const options = { print: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
-    return parseArgs({ args: [...words], options, allowPositionals: true });
-  } catch (error) {
-    throw new LoopkeeperError("bad_input", `${messageOf(error)}\n${HELP}`);
-  }
 }
 
 async function runNamed(name: string, config: Config, call: CallTool): Promise<string> {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { connectTools, logOf } from "./app.ts";
+import { parseWords } from "./command-words.ts";
 import type { Config } from "./config.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
 import { leavePlace } from "./serve-place.ts";
@@ -24,6 +24,14 @@ const HELP = `loopkeeper serve: REST under /api, MCP at /mcp, the console at /
   --allow-host NAME  a name (or name:port) under which it may be asked, beside the loopback ones; may be repeated
   --json             one line of JSON on stdout once it listens
 `;
+
+const OPTIONS = {
+  port: { type: "string" },
+  host: { type: "string" },
+  "allow-host": { type: "string", multiple: true },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
 
 interface Wishes {
   readonly port: number;
@@ -87,7 +95,7 @@ export async function runServeCommand(config: Config, words: readonly string[]):
 }
 
 function wishesOf(words: readonly string[], config: Config): Wishes | null {
-  const values = parsed(words);
+  const { values } = parseWords({ args: [...words], options: OPTIONS }, HELP);
   if (values.help === true) return null;
   const port = Number(values.port ?? DEFAULT_PORT);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
@@ -100,23 +108,6 @@ function wishesOf(words: readonly string[], config: Config): Wishes | null {
       `--host ${host} can be reached from other machines: set LOOPKEEPER_TOKEN to a token of your own (openssl rand -base64 32) and name with --allow-host each name under which it may be asked. Over a network put TLS in front of it.`,
     );
   return { port, host, allowed_hosts: allowed, json: values.json === true };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...words],
-      options: {
-        port: { type: "string" },
-        host: { type: "string" },
-        "allow-host": { type: "string", multiple: true },
-        json: { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
-    }).values;
-  } catch (error) {
-    throw new LoopkeeperError("bad_input", `${messageOf(error)}\n${HELP}`);
-  }
 }
 
 async function listenOrExplain(app: Parameters<typeof listen>[0], { host, port }: Wishes): Promise<Listening> {

@@ -5,6 +5,7 @@ import { logOf } from "./app.ts";
 import type { Config } from "./config.ts";
 import { createEngines } from "./engine/create.ts";
 import type { Engines } from "./engine/engine.ts";
+import { jsonOrNull } from "./run/json.ts";
 
 /** Where the `serve` of this home listens: a file that it leaves while it runs, so that `open` finds it. */
 
@@ -32,7 +33,7 @@ export async function leavePlace(config: Config, url: string): Promise<() => voi
  * end must not be sent the token.
  */
 export async function findPlace(config: Config): Promise<{ readonly url: string; readonly pid: number } | null> {
-  const parsed = placeSchema.safeParse(jsonOf(textOf(config)));
+  const parsed = placeSchema.safeParse(jsonOrNull(textOf(config)));
   if (!parsed.success) return null;
   const { url, identity } = parsed.data;
   return (await enginesOf(config).isAlive(identity)) === true ? { url, pid: identity.pid } : null;
@@ -47,13 +48,5 @@ function textOf(config: Config): string {
     return readFileSync(fileOf(config), "utf8");
   } catch {
     return "";
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

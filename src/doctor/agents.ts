@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import { CATALOG } from "../engine/catalog.ts";
 import { probeAgent } from "../engine/probe.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { jsonOrNull } from "../run/json.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 import { type Login, loginOf } from "./login.ts";
 
@@ -51,20 +52,12 @@ async function versionOf(command: string, args: readonly string[]): Promise<stri
   let folder = dirname(await realpath(script).catch(() => script));
   for (let up = 0; up < 6; up += 1) {
     const text = await readFile(join(folder, "package.json"), "utf8").catch(() => null);
-    const parsed = text === null ? null : packageSchema.safeParse(jsonOf(text));
+    const parsed = text === null ? null : packageSchema.safeParse(jsonOrNull(text));
     if (parsed?.success) return parsed.data.version;
     if (folder === dirname(folder)) return null;
     folder = dirname(folder);
   }
   return null;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 export async function checkAgents(config: Config, deep: boolean): Promise<readonly Finding[]> {

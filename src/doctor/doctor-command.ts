@@ -1,9 +1,10 @@
-import { parseArgs, styleText } from "node:util";
+import { styleText } from "node:util";
 import { logOf, openParts, type Parts } from "../app.ts";
+import { parseWords } from "../command-words.ts";
 import { type Config, readWhatCanBeRead } from "../config.ts";
 import { redact } from "../redact/redact.ts";
 import { visible } from "../resume/shown.ts";
-import { LoopkeeperError, messageOf } from "../run/errors.ts";
+import type { LoopkeeperError } from "../run/errors.ts";
 import { hasColour } from "../terminal.ts";
 import { checkAgents } from "./agents.ts";
 import { type Finding, ok, problem } from "./finding.ts";
@@ -21,9 +22,11 @@ makes it if there is none, and brings one of an older version up to date, as eve
 Exit code: 0 when nothing is a problem, 1 otherwise.
 `;
 
+const OPTIONS = { deep: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
+
 /** `loopkeeper doctor`. Resolves to the exit code. */
 export async function runDoctorCommand(words: readonly string[]): Promise<number> {
-  const values = parsed(words);
+  const { values } = parseWords({ args: [...words], options: OPTIONS }, HELP);
   if (values.help === true) {
     process.stdout.write(HELP);
     return 0;
@@ -34,15 +37,6 @@ export async function runDoctorCommand(words: readonly string[]): Promise<number
   if (values.json === true) process.stdout.write(`${JSON.stringify({ ok: healthy, findings }, null, 2)}\n`);
   else process.stdout.write(`${page(findings, hasColour(config.env, process.stdout.isTTY)).join("\n")}\n`);
   return healthy ? 0 : 1;
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const options = { deep: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
-    return parseArgs({ args: [...words], options }).values;
-  } catch (error) {
-    throw new LoopkeeperError("bad_input", `${messageOf(error)}\n${HELP}`);
-  }
 }
 
 async function look(config: Config, fault: LoopkeeperError | null, deep: boolean): Promise<readonly Finding[]> {

@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { z } from "zod";
 import { visible } from "../resume/shown.ts";
 import { epochMs } from "../run/clock.ts";
+import { jsonOrNull } from "../run/json.ts";
 
 const TAIL_BYTES = 65_536;
 const DAY_MS = 24 * 3_600_000;
@@ -14,7 +15,7 @@ const lineSchema = z.looseObject({ level: z.number(), time: z.number(), msg: z.s
 export async function lastFaults(file: string): Promise<readonly string[]> {
   const text = await tailOf(file).catch(() => "");
   return text.split("\n").flatMap((line) => {
-    const parsed = lineSchema.safeParse(jsonOf(line));
+    const parsed = lineSchema.safeParse(jsonOrNull(line));
     if (!parsed.success || parsed.data.level < FAULT || epochMs() - parsed.data.time > DAY_MS) return [];
     return [visible(parsed.data.msg).slice(0, 200)];
   });
@@ -29,13 +30,5 @@ async function tailOf(file: string): Promise<string> {
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
     await handle.close();
-  }
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
   }
 }

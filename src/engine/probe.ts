@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { sleep } from "../run/clock.ts";
 import { newToken } from "../run/id.ts";
+import { jsonOrNull } from "../run/json.ts";
 import type { AgentSpec } from "./engine.ts";
 import { type Environment, runEnvironment } from "./environment.ts";
 import { killTree } from "./kill-tree.ts";
@@ -54,18 +55,10 @@ async function firstAnswer(output: NodeJS.ReadableStream): Promise<string | null
     const lines = text.split("\n");
     text = lines.pop() ?? "";
     for (const line of lines) {
-      const answer = answerSchema.safeParse(parsed(line));
+      const answer = answerSchema.safeParse(jsonOrNull(line));
       if (answer.success) return answer.data.result === undefined ? "it answered with an error" : null;
     }
     if (text.length > 1_000_000) return "it speaks no ACP";
   }
   return CLOSED;
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { jsonOrNull } from "../run/json.ts";
 import { type ReportLine, reportReplySchema } from "../run/report.ts";
 
 type Unnumbered<T> = T extends unknown ? Omit<T, "id" | "token"> : never;
@@ -50,7 +51,7 @@ export function openDriverLine(socketPath: string, token: string): DriverLine {
   }
 
   function takeReply(line: string): void {
-    const parsed = reportReplySchema.safeParse(parseJson(line));
+    const parsed = reportReplySchema.safeParse(jsonOrNull(line));
     if (parsed.success) settle(parsed.data.id, { ok: parsed.data.ok, error: parsed.data.error ?? null });
   }
 
@@ -67,12 +68,4 @@ export function openDriverLine(socketPath: string, token: string): DriverLine {
   }
 
   return { tell, close: () => socket?.destroy() };
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

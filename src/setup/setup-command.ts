@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
+import { parseWords } from "../command-words.ts";
 import type { Config } from "../config.ts";
-import { LoopkeeperError, messageOf, systemCode } from "../run/errors.ts";
+import { LoopkeeperError, systemCode } from "../run/errors.ts";
 import { VERSION } from "../version.ts";
 import { CLIENTS, type Client, type Launch, type Scope } from "./clients.ts";
 import { CannotEdit, withJsonEntry } from "./edit-json.ts";
@@ -26,6 +26,13 @@ Examples:
   loopkeeper setup vscode --scope project
 `;
 
+const OPTIONS = {
+  write: { type: "boolean" },
+  print: { type: "boolean" },
+  scope: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
 /** `loopkeeper setup <client>`. Resolves to the exit code. */
 export async function runSetupCommand(config: Config, words: readonly string[]): Promise<number> {
   const wishes = wishesOf(words);
@@ -44,7 +51,7 @@ export async function runSetupCommand(config: Config, words: readonly string[]):
 }
 
 function wishesOf(words: readonly string[]): { readonly client: Client; readonly scope: Scope; readonly write: boolean } | null {
-  const { values, positionals } = parsed(words);
+  const { values, positionals } = parseWords({ args: [...words], options: OPTIONS, allowPositionals: true }, SETUP_HELP);
   const [name, ...more] = positionals;
   if (values.help === true || name === undefined) return null;
   const client = CLIENTS.find((candidate) => candidate.name === (name === "claude" ? "claude-code" : name));
@@ -56,20 +63,6 @@ function wishesOf(words: readonly string[]): { readonly client: Client; readonly
   const scope = values.scope ?? "user";
   if (scope !== "user" && scope !== "project") throw new LoopkeeperError("bad_input", "--scope takes user or project.");
   return { client, scope, write: values.write === true && values.print !== true };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    const options = {
-      write: { type: "boolean" },
-      print: { type: "boolean" },
-      scope: { type: "string" },
-      help: { type: "boolean", short: "h" },
-    } as const;
-    return parseArgs({ args: [...words], options, allowPositionals: true });
-  } catch (error) {
-    throw new LoopkeeperError("bad_input", `${messageOf(error)}\n${SETUP_HELP}`);
-  }
 }
 
 /**

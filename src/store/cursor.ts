@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { epochMs } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { jsonOrNull } from "../run/json.ts";
 
 /** How long the later pages of a list keep the order of its first page. */
 export const CURSOR_LIFE_MS = 24 * 60 * 60 * 1000;
@@ -20,7 +21,7 @@ export function encodeCursor({ snapshot, below, begun }: Cursor): string {
 }
 
 export function decodeCursor(text: string): Cursor {
-  const parsed = cursorSchema.safeParse(jsonOf(Buffer.from(text, "base64url").toString("utf8")));
+  const parsed = cursorSchema.safeParse(jsonOrNull(Buffer.from(text, "base64url").toString("utf8")));
   if (!parsed.success) {
     throw new LoopkeeperError("bad_input", "cursor is not one that run_list gave. Call run_list without cursor to begin anew.");
   }
@@ -29,12 +30,4 @@ export function decodeCursor(text: string): Cursor {
     throw new LoopkeeperError("bad_input", "cursor is more than a day old. Call run_list without cursor to begin anew.");
   }
   return { snapshot, below, begun };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
