@@ -2,7 +2,7 @@ import type { AttemptRecord, CheckpointRecord, InstructionRecord, RunRecord, Run
 import { transition } from "../run/transition.ts";
 import type { RunChange, Store } from "../store/store.ts";
 import { lastAttempt, pendingAgain, shareAfterGrant } from "./reopen.ts";
-import { timelineOf } from "./timeline.ts";
+import { sinceCheckpoint } from "./timeline.ts";
 
 /** Taking a step up again from its entry, and what that means for the steps after it. */
 
@@ -15,9 +15,6 @@ export interface EntryPoint {
   /** Steps that need one of these, directly or not. */
   readonly dependents: readonly StepRecord[];
 }
-
-/** More than a run can have. */
-const ALL = 100_000;
 
 interface StepFacts {
   readonly run: RunRecord;
@@ -34,15 +31,12 @@ export async function entryPoint(
   const id = lastAttempt(facts.attempts, step.step)?.entry_checkpoint ?? null;
   const entry = id === null ? null : await store.checkpoint(facts.run.run_id, id);
   if (entry === null) return null;
-  const timeline = timelineOf(await store.checkpoints(facts.run.run_id, ALL));
-  const iterations = await store.iterations(facts.run.run_id, ALL);
-  const isLater = (checkpoint: string | null): boolean =>
-    checkpoint !== null && (timeline.compare(checkpoint, entry.id) ?? -1) >= 0;
+  const since = await sinceCheckpoint(store, facts.run.run_id, entry.id);
   /** Also one that began earlier and was worked at since: what it did since is undone as well. */
   const beganAfter = (other: StepRecord): boolean => {
     const own = lastAttempt(facts.attempts, other.step)?.entry_checkpoint ?? null;
     if (other.step === step.step || own === null) return false;
-    return isLater(own) || iterations.some((row) => row.step === other.step && isLater(row.checkpoint_start));
+    return since.began(own) || since.workedAt(other.step);
   };
   const after = facts.steps.filter(beganAfter);
   const undone = new Set([step.step, ...after.map((other) => other.step)]);

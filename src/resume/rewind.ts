@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type AttemptRecord, type CheckpointRecord, type RunRecord, STEP_STATES, type StepRecord } from "../run/run.ts";
 import type { RunChange, Store } from "../store/store.ts";
 import { lastAttempt, waitsToBegin } from "./reopen.ts";
-import { timelineOf } from "./timeline.ts";
+import { sinceCheckpoint } from "./timeline.ts";
 
 /** What going back to a checkpoint means for the steps of a run that can go on from there. */
 
@@ -31,9 +31,6 @@ export function stepsNow({ steps, attempts }: Omit<StepFacts, "run">): Before {
     .map(({ step, state, attempt }) => ({ step, state, attempt, entry: lastAttempt(attempts, step)?.entry_checkpoint ?? null }));
 }
 
-/** More than a run can have. */
-const ALL = 100_000;
-
 /**
  * Steps that began after the checkpoint have yet to begin; one whose work reaches past it goes on from there. Of a run that
  * cannot go on nothing changes: its steps are what they came to.
@@ -48,14 +45,9 @@ export async function rewind(
   if (run.state !== "stopped" || steps.length < 2) return { before, steps: [], attempts: [] };
   const then = await stepsAt(store, run, target);
   if (then !== null) return broughtBack(before, then);
-  const timeline = timelineOf(await store.checkpoints(run.run_id, ALL));
-  const rows = await store.iterations(run.run_id, ALL);
-  const reaches = (checkpoint: string | null): boolean =>
-    checkpoint !== null && (timeline.compare(checkpoint, target.id) ?? -1) >= 0;
-  const waiting = before.filter((one) => reaches(one.entry));
-  const cut = before.filter(
-    (one) => !waiting.includes(one) && rows.some((row) => row.step === one.step && reaches(row.checkpoint_start)),
-  );
+  const since = await sinceCheckpoint(store, run.run_id, target.id);
+  const waiting = before.filter((one) => since.began(one.entry));
+  const cut = before.filter((one) => !waiting.includes(one) && since.workedAt(one.step));
   const open = new Set(steps.filter((step) => !waitsToBegin(step)).map((step) => step.step));
   return {
     before,

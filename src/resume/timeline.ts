@@ -1,4 +1,5 @@
 import type { CheckpointRecord, IterationRecord } from "../run/run.ts";
+import type { Store } from "../store/store.ts";
 import type { OwnedEntry } from "./ownership.ts";
 
 /** A run's checkpoints in the order in which they were recorded. */
@@ -7,17 +8,45 @@ export interface Timeline {
   readonly records: readonly CheckpointRecord[];
   /** Negative when `a` came before `b`; null when one of them is not known. */
   compare(a: string, b: string): number | null;
+  /** Whether a checkpoint is `target` or came after it; an unknown one did not. */
+  reaches(checkpoint: string | null, target: string): boolean;
 }
 
 export function timelineOf(newestFirst: readonly CheckpointRecord[]): Timeline {
   const records = [...newestFirst].reverse();
   const places = new Map(records.map((record, n) => [record.id, n] as const));
+  const compare = (a: string, b: string): number | null => {
+    const [one, other] = [places.get(a), places.get(b)];
+    return one === undefined || other === undefined ? null : one - other;
+  };
   return {
     records,
-    compare: (a, b) => {
-      const [one, other] = [places.get(a), places.get(b)];
-      return one === undefined || other === undefined ? null : one - other;
-    },
+    compare,
+    reaches: (checkpoint, target) => checkpoint !== null && (compare(checkpoint, target) ?? -1) >= 0,
+  };
+}
+
+/** More than a run can have. */
+const ALL = 100_000;
+
+/** What of a run's steps lies at or after a checkpoint. */
+export interface Since {
+  /** Whether a step with this entry began there. */
+  began(entry: string | null): boolean;
+  /** Whether an iteration of the step began there, whenever the step itself did. */
+  workedAt(step: string): boolean;
+}
+
+export async function sinceCheckpoint(
+  store: Pick<Store, "checkpoints" | "iterations">,
+  runId: string,
+  target: string,
+): Promise<Since> {
+  const timeline = timelineOf(await store.checkpoints(runId, ALL));
+  const rows = await store.iterations(runId, ALL);
+  return {
+    began: (entry) => timeline.reaches(entry, target),
+    workedAt: (step) => rows.some((row) => row.step === step && timeline.reaches(row.checkpoint_start, target)),
   };
 }
 
@@ -53,9 +82,7 @@ export function headMovedByRun(
 ): boolean {
   const within = new Set(facts.iterations.map((row) => `${row.checkpoint_start ?? ""} ${row.checkpoint_end ?? ""}`));
   const own = new Set(facts.own_commits);
-  const since = timeline.records.filter(
-    (record) => record.commit !== null && (timeline.compare(record.id, target.id) ?? -1) >= 0,
-  );
+  const since = timeline.records.filter((record) => record.commit !== null && timeline.reaches(record.id, target.id));
   /** Where HEAD is known to have been: a restore of ours puts it nowhere else. */
   const known = new Set(timeline.records.filter((record) => record.commit !== null && !since.includes(record)).map(headKey));
   let before: (HeadAt & { readonly id: string }) | null = null;

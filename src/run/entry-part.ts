@@ -17,6 +17,12 @@ export const partSchema = z.object({
 });
 export type EntryPart = z.infer<typeof partSchema>;
 
+/** The end of a cut of at most `end` characters, never between the halves of one. */
+export function wholeEnd(text: string, end: number): number {
+  const code = text.charCodeAt(end - 1);
+  return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : Math.min(end, text.length);
+}
+
 /** Which part of a long entry this is; null for one that is whole. */
 export function partOf(entry: Pick<NewJournalEntry, "data">): EntryPart | null {
   return partSchema.safeParse(entry.data?.["part"]).data ?? null;

@@ -1,4 +1,4 @@
-import { type EntryPart, PART_OVERLAP } from "../run/entry-part.ts";
+import { type EntryPart, PART_OVERLAP, wholeEnd } from "../run/entry-part.ts";
 import type { NewJournalEntry } from "../run/event.ts";
 
 /**
@@ -33,12 +33,10 @@ function partEnds(text: string): number[] {
     if (end < text.length) {
       const line = text.lastIndexOf("\n", end - 1) + 1;
       if (line > from + PART_CHARACTERS / 2) end = line;
-      else if (isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+      else end = wholeEnd(text, end);
     }
     ends.push(end);
     from = end;
   }
   return ends;
 }
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;

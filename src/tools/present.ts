@@ -70,7 +70,7 @@ export async function replayAnswer(ctx: ToolContext, stored: RequestRecord): Pro
   return { ...own, ...(await common(ctx, run, { replayed: stored.at })) };
 }
 
-async function runView(ctx: ToolContext, facts: GateFacts): Promise<RunView> {
+export async function runView(ctx: ToolContext, facts: GateFacts): Promise<RunView> {
   const { run, steps } = facts;
   const at = now();
   return {

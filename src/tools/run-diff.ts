@@ -4,46 +4,23 @@ import { defineTool } from "./define-tool.ts";
 import { changedFiles, comparison, cursorOf, type DiffEnd, PATCH_END, patchPart } from "./diff.ts";
 import { jsonLength, roomBeside } from "./fit.ts";
 import { common, findRun } from "./present.ts";
-import { commonShape, runIdArgument } from "./schemas.ts";
+import { commonShape, diffEndArgument, diffEndSchema, diffFileSchema, runIdArgument } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
-const endSchema = z.object({
-  what: z.enum(["base", "stop", "now", "checkpoint"]),
-  checkpoint: z.string().nullable(),
-  object: z.string(),
-});
-
-const fileSchema = z.object({
-  path: z.string(),
-  from_path: z.string().nullable(),
-  status: z.enum(["added", "modified", "deleted", "renamed", "type_changed"]),
-  added: z.number().int().nullable(),
-  removed: z.number().int().nullable(),
-  binary: z.boolean(),
-  mode: z.string().nullable(),
-});
-type FileView = z.output<typeof fileSchema>;
+type FileView = z.output<typeof diffFileSchema>;
 
 /** Files listed on a page at most, and the part of its room that they may take. */
 const LISTED_FILES = 40;
 const FILES_SHARE = 0.4;
 
-const end = (what: string) =>
-  z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe(`${what} A checkpoint id, base (where the run began), stop, or now (the working tree as it is).`);
-
 export const diffOutput = z.object({
   ...commonShape,
-  from: endSchema,
-  to: endSchema.nullable(),
+  from: diffEndSchema,
+  to: diffEndSchema.nullable(),
   total_files: z.number().int(),
   added: z.number().int(),
   removed: z.number().int(),
-  files: z.array(fileSchema),
+  files: z.array(diffFileSchema),
   patch: z.string(),
   next_cursor: z.string().nullable(),
 });
@@ -58,8 +35,8 @@ export const runDiff = defineTool({
   openWorld: false,
   input: z.strictObject({
     run_id: runIdArgument,
-    from: end("The older side; default base."),
-    to: end("The newer side; default the latest checkpoint."),
+    from: diffEndArgument("The older side; default base."),
+    to: diffEndArgument("The newer side; default the latest checkpoint."),
     path: z
       .string()
       .min(1)

@@ -23,6 +23,31 @@ export const expectedRevisionArgument = z
   .describe("The revision you looked at; the call is refused when the run moved since.");
 export const iterationsArgument = z.number().int().min(1).max(MAX_ITERATIONS_PER_CALL);
 
+/** One side of a comparison of two states of a run's files. */
+export const diffEndArgument = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(`${what} A checkpoint id, base (where the run began), stop, or now (the working tree as it is).`);
+
+export const diffEndSchema = z.object({
+  what: z.enum(["base", "stop", "now", "checkpoint"]),
+  checkpoint: z.string().nullable(),
+  object: z.string(),
+});
+
+export const diffFileSchema = z.object({
+  path: z.string(),
+  from_path: z.string().nullable(),
+  status: z.enum(["added", "modified", "deleted", "renamed", "type_changed"]),
+  added: z.number().int().nullable(),
+  removed: z.number().int().nullable(),
+  binary: z.boolean(),
+  mode: z.string().nullable(),
+});
+
 const instant = z.string().nullable();
 
 export const stopViewSchema = z.object({

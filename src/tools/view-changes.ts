@@ -4,18 +4,9 @@ import { loadOwned } from "../resume/ownership.ts";
 import { defineView } from "./define-view.ts";
 import { changedFiles, comparison, cursorOf } from "./diff.ts";
 import { findRun } from "./present.ts";
-import { runIdArgument } from "./schemas.ts";
+import { diffEndArgument, diffEndSchema, diffFileSchema, runIdArgument } from "./schemas.ts";
 
 const MOST = 500;
-
-export const endArgument = (what: string) =>
-  z.string().min(1).max(200).optional().describe(`${what} A checkpoint id, base, stop or now.`);
-
-const diffEndSchema = z.object({
-  what: z.enum(["base", "stop", "now", "checkpoint"]),
-  checkpoint: z.string().nullable(),
-  object: z.string(),
-});
 
 const output = z.object({
   from: diffEndSchema,
@@ -25,14 +16,7 @@ const output = z.object({
   added: z.number().int(),
   removed: z.number().int(),
   files: z.array(
-    z.object({
-      path: z.string(),
-      from_path: z.string().nullable(),
-      status: z.enum(["added", "modified", "deleted", "renamed", "type_changed"]),
-      added: z.number().int().nullable(),
-      removed: z.number().int().nullable(),
-      binary: z.boolean(),
-      mode: z.string().nullable(),
+    diffFileSchema.extend({
       /** Who left it as it is on the newer side. */
       owner: z.enum(["this_run", "other_run", "unattributed"]),
     }),
@@ -49,8 +33,8 @@ export const viewChanges = defineView({
   description: "Files that differ between two states of a run's files, each with who left it so; their patches by patch.",
   input: z.strictObject({
     run_id: runIdArgument,
-    from: endArgument("The older side; default base."),
-    to: endArgument("The newer side; default the latest checkpoint."),
+    from: diffEndArgument("The older side; default base."),
+    to: diffEndArgument("The newer side; default the latest checkpoint."),
     cursor: z.string().min(1).optional().describe("cursor of the last answer, with the same other arguments."),
     limit: z.number().int().min(1).max(MOST).optional().describe(`Files at most, 1 to ${MOST}; default 200.`),
   }),

@@ -13,6 +13,15 @@ const MOST_ENTRIES = 500;
 const TEXT_CHARACTERS = 4_000;
 const HIT_CHARACTERS = 240;
 
+const reportSchema = z.object({
+  completed: z.array(z.string()),
+  midway: z.string().nullable(),
+  intended: z.array(z.string()),
+  verdict: z.string().nullable(),
+  question: z.string().nullable(),
+  summary: z.string().nullable(),
+});
+
 const entrySchema = z.object({
   n: z.number().int(),
   who: z.enum(["loop", "agent", "tool", "owner"]),
@@ -35,16 +44,7 @@ const entrySchema = z.object({
     })
     .nullable(),
   /** Of a report: what the agent told. */
-  report: z
-    .object({
-      completed: z.array(z.string()),
-      midway: z.string().nullable(),
-      intended: z.array(z.string()),
-      verdict: z.string().nullable(),
-      question: z.string().nullable(),
-      summary: z.string().nullable(),
-    })
-    .nullable(),
+  report: reportSchema.nullable(),
 });
 export type EntryView = z.output<typeof entrySchema>;
 
@@ -93,26 +93,19 @@ async function readPage(
 ): Promise<EntryPage> {
   const entries: EntryView[] = [];
   const gaps: string[] = [];
-  let edge = from === undefined ? wanted.before : from - 1;
+  const forwards = from !== undefined;
+  /** Where the next reading goes on, as the store counts: nothing at or beyond it was read. */
+  let edge: { readonly after?: number; readonly before?: number } = forwards ? { after: from - 1 } : {};
   for (;;) {
-    const { before: _, ...filters } = wanted;
-    const bounds =
-      from === undefined
-        ? edge === undefined
-          ? {}
-          : { before: edge }
-        : { after: edge ?? 0, ...(wanted.before === undefined ? {} : { before: wanted.before }) };
-    const page = await ctx.store.journal(runId, { ...filters, ...bounds, limit: limit - entries.length });
+    const page = await ctx.store.journal(runId, { ...wanted, ...edge, limit: limit - entries.length });
     const views = page.entries.map((entry) => entryView(entry, wanted.search));
-    if (from === undefined) entries.unshift(...views);
-    else entries.push(...views);
+    if (forwards) entries.push(...views);
+    else entries.unshift(...views);
     gaps.push(...page.gaps);
-    const found = wanted.search !== undefined || page.rest === null || entries.length >= limit;
-    if (found) {
-      const rest = page.rest !== null && from !== undefined ? page.rest + 1 : page.rest;
-      return { entries, total: page.total, gaps: gaps.slice(0, 50), rest };
-    }
-    edge = page.rest;
+    const { rest, total } = page;
+    if (wanted.search !== undefined || rest === null || entries.length >= limit)
+      return { entries, total, gaps: gaps.slice(0, 50), rest: rest !== null && forwards ? rest + 1 : rest };
+    edge = forwards ? { after: rest } : { before: rest };
   }
 }
 
@@ -122,15 +115,6 @@ const callSchema = z.looseObject({
   kind: z.string().nullable().catch(null),
   status: z.string().nullable().catch(null),
   paths: z.array(z.string()).catch([]),
-});
-
-const reportSchema = z.looseObject({
-  completed: z.array(z.string()),
-  midway: z.string().nullable(),
-  intended: z.array(z.string()),
-  verdict: z.string().nullable(),
-  question: z.string().nullable(),
-  summary: z.string().nullable(),
 });
 
 const usageSchema = z.looseObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { partOf } from "../run/entry-part.ts";
+import { partOf, wholeEnd } from "../run/entry-part.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { defineView } from "./define-view.ts";
 import { findRun } from "./present.ts";
@@ -50,9 +50,3 @@ export const viewEntry = defineView({
     };
   },
 });
-
-/** Never between the halves of one character. */
-function wholeEnd(text: string, end: number): number {
-  const code = text.charCodeAt(end - 1);
-  return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : Math.min(end, text.length);
-}

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { groupOfRun, RUN_GROUPS } from "../run/group.ts";
 import { defineView } from "./define-view.ts";
 import { offerSchema, offersOf } from "./offer.ts";
-import { common, findRun, gateFacts } from "./present.ts";
+import { findRun, gateFacts, runView } from "./present.ts";
 import { takeOver, takeOverSchema } from "./run-status.ts";
 import { runIdArgument, runViewSchema, verifySchema } from "./schemas.ts";
 
@@ -30,14 +30,14 @@ export const headView = defineView({
   output,
   read: async ({ run_id }, ctx) => {
     const run = await findRun(ctx, run_id);
-    const [shared, facts, verify, take_over] = await Promise.all([
-      common(ctx, run),
-      gateFacts(ctx, run),
+    const facts = await gateFacts(ctx, run);
+    const [view, verify, take_over] = await Promise.all([
+      runView(ctx, facts),
       ctx.store.lastVerify(run.run_id),
       takeOver(ctx, run),
     ]);
     return {
-      run: shared.run,
+      run: view,
       group: groupOfRun(run),
       objective: run.objective,
       actions: offersOf(facts),

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { defineView } from "./define-view.ts";
 import { comparison, cursorOf, patchPart } from "./diff.ts";
 import { findRun } from "./present.ts";
-import { runIdArgument } from "./schemas.ts";
-import { endArgument } from "./view-changes.ts";
+import { diffEndArgument, runIdArgument } from "./schemas.ts";
 
 /** Characters of a patch in one answer. */
 const CHARACTERS = 200_000;
@@ -18,8 +17,8 @@ export const viewPatch = defineView({
   input: z.strictObject({
     run_id: runIdArgument,
     path: z.string().min(1).describe("The file, relative to the repository's top folder."),
-    from: endArgument("The older side; default base."),
-    to: endArgument("The newer side; default the latest checkpoint."),
+    from: diffEndArgument("The older side; default base."),
+    to: diffEndArgument("The newer side; default the latest checkpoint."),
     cursor: z.string().min(1).optional().describe("next_cursor of the last answer, or cursor of changes."),
   }),
   output,
