@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from "react";
 import { Offline, Problem, read, send } from "./api/client.ts";
+import { shared } from "./ui/shared.ts";
 
 /**
  * This browser's session. The token comes in the address's fragment, which no server is ever sent; it is exchanged for a cookie
@@ -11,26 +11,14 @@ export type Session =
   | { readonly at: "out"; readonly why: "none" | "wrong" | "over" }
   | { readonly at: "unreachable" };
 
-let session: Session = { at: "asking" };
-const listeners = new Set<() => void>();
+const session = shared<Session>({ at: "asking" });
+const change = session.set;
 
-function change(next: Session): void {
-  session = next;
-  for (const listener of listeners) listener();
-}
-
-export function useSession(): Session {
-  return useSyncExternalStore(subscribe, () => session);
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const useSession = session.use;
 
 /** A call was refused for lack of a session: it ended, or the server has another token now. */
 export function sessionEnded(): void {
-  if (session.at === "in") change({ at: "out", why: "over" });
+  if (session.get().at === "in") change({ at: "out", why: "over" });
 }
 
 /** Looks for a token in the address, else whether the browser has a session already. */

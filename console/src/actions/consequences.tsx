@@ -9,8 +9,9 @@ import { Info } from "../ui/info.tsx";
 import { Fault, Skeleton } from "../ui/notice.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
+import { IterationsField } from "./iterations-field.tsx";
 import { List } from "./list.tsx";
-import { wholeNumber } from "./number.ts";
+import { iterationsIn } from "./number.ts";
 import type { ActionProps } from "./props.ts";
 import { deedName, type RestoreDraft, wishOf } from "./restore-draft.ts";
 
@@ -179,27 +180,8 @@ function MoreIterations({ draft, onLook }: Part) {
   const [text, setText] = useState(draft.add_iterations);
   return (
     <div className="flex items-end gap-2">
-      <Field
-        label="Iterations to add"
-        required
-        hint="None are left for this step."
-        render={(ids) => (
-          <input
-            {...ids}
-            type="number"
-            min={1}
-            max={200}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            className={`${inputClass} max-w-32`}
-          />
-        )}
-      />
-      <Button
-        className="mb-8"
-        disabled={wholeNumber(text, 1, 200) === null}
-        onClick={() => onLook({ ...draft, add_iterations: text })}
-      >
+      <IterationsField value={text} required hint="None are left for this step." onChange={setText} />
+      <Button className="mb-8" disabled={iterationsIn(text) === null} onClick={() => onLook({ ...draft, add_iterations: text })}>
         Look again
       </Button>
     </div>

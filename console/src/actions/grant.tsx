@@ -1,10 +1,11 @@
 import { useState } from "react";
 import { plural } from "../ledger/words.ts";
 import { announce } from "../ui/announce.tsx";
-import { Check, Field, inputClass } from "../ui/field.tsx";
+import { Check } from "../ui/field.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
-import { wholeNumber } from "./number.ts";
+import { IterationsField } from "./iterations-field.tsx";
+import { iterationsIn } from "./number.ts";
 import type { ActionProps } from "./props.ts";
 
 interface Granted extends DeedAnswer {
@@ -19,7 +20,7 @@ export function GrantDialog({ head, lookAgain, onClose }: ActionProps) {
   const [text, setText] = useState("10");
   const [goOn, setGoOn] = useState(true);
   const [notContinued, setNotContinued] = useState<string | null>(null);
-  const number = wholeNumber(text, 1, 200);
+  const number = iterationsIn(text);
   // A live run moves by itself; what is granted does not depend on where it is.
   const deed = useDeed<Granted>({ run_id: run.run_id, path: "grant" }, live ? null : run.revision, lookAgain);
 
@@ -45,23 +46,7 @@ export function GrantDialog({ head, lookAgain, onClose }: ActionProps) {
       onDo={() => void grant()}
       onClose={onClose}
     >
-      <Field
-        label="Iterations to add"
-        required
-        hint="Added to the ceiling, not a new total; 1 to 200."
-        render={(ids) => (
-          <input
-            {...ids}
-            type="number"
-            inputMode="numeric"
-            min={1}
-            max={200}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            className={`${inputClass} max-w-32`}
-          />
-        )}
-      />
+      <IterationsField value={text} required hint="Added to the ceiling, not a new total; 1 to 200." onChange={setText} />
       {ceiling && (
         <Check
           label="Go on at once, as it was"

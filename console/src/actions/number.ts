@@ -1,7 +1,9 @@
-/** A number as it was typed, or null when it is none within the bounds. */
-export function wholeNumber(text: string, least: number, most: number): number | null {
+import { MAX_ITERATIONS_PER_CALL } from "../../../src/run/grant.ts";
+
+/** Iterations to add as they were typed, or null while that is no number that one call may add. */
+export function iterationsIn(text: string): number | null {
   const number = /^\s*\d+\s*$/u.test(text) ? Number(text) : Number.NaN;
-  return number >= least && number <= most ? number : null;
+  return number >= 1 && number <= MAX_ITERATIONS_PER_CALL ? number : null;
 }
 
 /** A positive number, or null. */

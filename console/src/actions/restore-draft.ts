@@ -1,5 +1,5 @@
 import type { RunView } from "../../../src/tools/schemas.ts";
-import { wholeNumber } from "./number.ts";
+import { iterationsIn } from "./number.ts";
 
 /** What a person wants of a reset or a redo. */
 export interface RestoreDraft {
@@ -15,7 +15,7 @@ export interface RestoreDraft {
 
 /** The arguments of the preview; its token carries them into the confirming call. */
 export function wishOf(draft: RestoreDraft, redo: boolean): Readonly<Record<string, unknown>> {
-  const add = wholeNumber(draft.add_iterations, 1, 200);
+  const add = iterationsIn(draft.add_iterations);
   const own = redo
     ? { step: draft.step, ...(add === null ? {} : { add_iterations: add }) }
     : { ...(draft.to === null ? {} : { to: draft.to }), ...(draft.restart ? { restart: true } : {}) };

@@ -1,5 +1,5 @@
 import type { RunView } from "../../../src/tools/schemas.ts";
-import { positive, wholeNumber } from "./number.ts";
+import { iterationsIn, positive } from "./number.ts";
 import type { Wanted } from "./want.ts";
 
 /** What a person typed into the resume dialog, as typed. */
@@ -37,7 +37,7 @@ export function missingOf(
 ): readonly string[] {
   const missing = (run.stop?.needs ?? []).filter((need) => !isGiven(need, draft));
   const failedFromStop = run.stop_reason === "failed" && draft.from === "stop" && draft.instructions.trim() === "";
-  const wrongNumber = draft.add_iterations.trim() !== "" && wholeNumber(draft.add_iterations, 1, 200) === null;
+  const wrongNumber = draft.add_iterations.trim() !== "" && iterationsIn(draft.add_iterations) === null;
   return [
     ...missing,
     ...(failedFromStop ? ["instructions"] : []),
@@ -49,14 +49,14 @@ export function missingOf(
 function isGiven(need: string, draft: Draft): boolean {
   if (need === "instructions") return draft.instructions.trim() !== "";
   if (need === "permission") return draft.permission !== null;
-  if (need === "add_iterations") return wholeNumber(draft.add_iterations, 1, 200) !== null;
+  if (need === "add_iterations") return iterationsIn(draft.add_iterations) !== null;
   if (need === "budget") return Object.values(draft.budget).some((text) => positive(text) !== null);
   return true;
 }
 
 /** The call's arguments: what was left empty is left out, so that the run keeps its own. */
 export function argumentsOf(draft: Draft, run: RunView, beforeReset: boolean): Readonly<Record<string, unknown>> {
-  const add = wholeNumber(draft.add_iterations, 1, 200);
+  const add = iterationsIn(draft.add_iterations);
   const budget = budgetOf(draft, run);
   return {
     ...(draft.instructions.trim() === "" ? {} : { instructions: draft.instructions }),

@@ -9,6 +9,7 @@ import { clockTime, useIsAhead } from "../ui/clock.ts";
 import { Choice, Field, inputClass } from "../ui/field.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
+import { IterationsField } from "./iterations-field.tsx";
 import { List } from "./list.tsx";
 import type { ActionProps } from "./props.ts";
 import { argumentsOf, type Draft, emptyDraft, missingOf } from "./resume-draft.ts";
@@ -224,22 +225,11 @@ function Needs({ run, draft, set }: Part) {
 
 function Iterations({ run, draft, set, required = false }: Part & { readonly required?: boolean }) {
   return (
-    <Field
-      label="Iterations to add"
+    <IterationsField
+      value={draft.add_iterations}
       required={required}
       hint={`Added to the ceiling; ${run.iteration} of ${run.max_iterations} are used.`}
-      render={(ids) => (
-        <input
-          {...ids}
-          type="number"
-          inputMode="numeric"
-          min={1}
-          max={200}
-          value={draft.add_iterations}
-          onChange={(event) => set({ add_iterations: event.target.value })}
-          className={`${inputClass} max-w-32`}
-        />
-      )}
+      onChange={(add_iterations) => set({ add_iterations })}
     />
   );
 }

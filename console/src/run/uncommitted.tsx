@@ -1,5 +1,6 @@
 import type { Explanation } from "../../../src/tools/run-explain-stop.ts";
 import { plural } from "../ledger/words.ts";
+import { LineCounts } from "../ui/line-counts.tsx";
 
 const OWNERS: Readonly<Record<Explanation["uncommitted"]["files"][number]["owner"], string>> = {
   this_run: "this run",
@@ -34,13 +35,7 @@ export function Uncommitted({ uncommitted }: { readonly uncommitted: Explanation
                 {file.path}
               </td>
               <td className="py-0.5 pr-3 text-right whitespace-nowrap">
-                {file.binary ? (
-                  <span className="text-soft">binary</span>
-                ) : (
-                  <>
-                    <span className="text-good">+{file.added ?? 0}</span> <span className="text-bad">−{file.removed ?? 0}</span>
-                  </>
-                )}
+                <LineCounts file={file} />
               </td>
               <td className={`py-0.5 whitespace-nowrap ${file.owner === "this_run" ? "text-soft" : "text-needs"}`}>
                 {OWNERS[file.owner]}

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { shared } from "./shared.ts";
 
 /** Short messages that come and go; screen readers hear them without losing their place. */
 
@@ -10,29 +10,18 @@ interface Message {
 
 const SHOWN_MS = 6_000;
 
-let messages: readonly Message[] = [];
+const messages = shared<readonly Message[]>([]);
 let last = 0;
-const listeners = new Set<() => void>();
 
 export function announce(text: string, tone: Message["tone"] = "good"): void {
   last += 1;
   const id = last;
-  change([...messages.slice(-2), { id, text, tone }]);
-  setTimeout(() => change(messages.filter((message) => message.id !== id)), SHOWN_MS);
-}
-
-function change(next: readonly Message[]): void {
-  messages = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  messages.set([...messages.get().slice(-2), { id, text, tone }]);
+  setTimeout(() => messages.set(messages.get().filter((message) => message.id !== id)), SHOWN_MS);
 }
 
 export function Announcements() {
-  const shown = useSyncExternalStore(subscribe, () => messages);
+  const shown = messages.use();
   return (
     <div
       role="status"

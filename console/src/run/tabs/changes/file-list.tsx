@@ -1,4 +1,5 @@
 import type { ChangeList } from "../../../../../src/tools/view-changes.ts";
+import { LineCounts } from "../../../ui/line-counts.tsx";
 import { many } from "../format.ts";
 
 type File = ChangeList["files"][number];
@@ -58,13 +59,7 @@ export function FileList({
                 )}
               </span>
               <span className="shrink-0 text-xs">
-                {file.binary ? (
-                  <span className="text-soft">binary</span>
-                ) : (
-                  <>
-                    <span className="text-good">+{file.added ?? 0}</span> <span className="text-bad">−{file.removed ?? 0}</span>
-                  </>
-                )}
+                <LineCounts file={file} />
               </span>
             </button>
           </li>
