@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { BIN, newProduct } from "../support/product.ts";
 import { startServe } from "../support/serve.ts";
+import { cancelledWait } from "./support/cancelled-wait.ts";
 import { HTTP_CLIENT_LINES } from "./support/clients.ts";
 import { ROOT } from "./support/product.ts";
 import { hello, spawnRaw } from "./support/raw-stdio.ts";
@@ -51,16 +52,7 @@ describe.each(HTTP_CLIENT_LINES)("MCP over HTTP and $line", ({ line, connect }) 
     expect(wrong).toMatchObject({ isError: true, structured: undefined, text: expect.stringMatching(/^bad_input: /) });
     expect(await client.readResource(`loopkeeper://runs/${run.run_id}/report`)).toContain(run.run_id);
 
-    const cancel = new AbortController();
-    const seen: number[] = [];
-    const waiting = client.callTool(
-      "run_wait",
-      { run_id: run.run_id, timeout_s: 280 },
-      { signal: cancel.signal, onProgress: ({ progress }) => seen.push(progress) },
-    );
-    await expect.poll(() => seen.length, { timeout: 60_000 }).toBeGreaterThan(0);
-    cancel.abort();
-    await expect(waiting).rejects.toThrow();
+    await cancelledWait(client, run.run_id);
     expect(runSchema.parse((await client.callTool("run_status", { run_id: run.run_id })).structured).run.state).toMatch(
       /queued|running/,
     );

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { cancelledWait } from "./support/cancelled-wait.ts";
 import { CLIENT_LINES } from "./support/clients.ts";
 import { makeProduct, type Product, ROOT } from "./support/product.ts";
 
@@ -56,16 +57,7 @@ describe.each(CLIENT_LINES)("the built product, started as mcp.json says, and $l
     const { run } = answerSchema.parse(started.structured);
     expect(started.text).toContain(run.run_id);
 
-    const cancel = new AbortController();
-    const seen: number[] = [];
-    const waiting = client.callTool(
-      "run_wait",
-      { run_id: run.run_id, timeout_s: 280 },
-      { signal: cancel.signal, onProgress: ({ progress }) => seen.push(progress) },
-    );
-    await expect.poll(() => seen.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    cancel.abort();
-    await expect(waiting).rejects.toThrow();
+    await cancelledWait(client, run.run_id);
     const after = answerSchema.parse((await client.callTool("run_status", { run_id: run.run_id })).structured);
     expect(["queued", "running"]).toContain(after.run.state);
 
