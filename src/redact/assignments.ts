@@ -49,8 +49,8 @@ export function* assignmentSpans(text: string, words: ReadonlySet<string>): Gene
 }
 
 /** Values under `data` and `stringData` of a Kubernetes secret: base64 hides nothing. */
-export function* kubernetesSpans(text: string): Generator<Span> {
-  if (!/^[ \t]*kind:[ \t]*["']?Secret\b/m.test(text)) return;
+export function* kubernetesSpans(text: string, words: ReadonlySet<string>): Generator<Span> {
+  if (!words.has("secret") || !/^[ \t]*kind:[ \t]*["']?Secret\b/m.test(text)) return;
   for (const section of text.matchAll(/^([ \t]*)(?:data|stringData):[ \t]*\n((?:\1[ \t]+[\w.-]+:[ \t]*[^\n]*(?:\n|$))+)/gm)) {
     const from = section.index + section[0].length - (section[2] ?? "").length;
     for (const line of (section[2] ?? "").matchAll(/^([ \t]+[\w.-]+:[ \t]*["']?)(?!\{\{|\$|\[redacted)([^\s"']{4,})/gm)) {

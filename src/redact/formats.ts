@@ -1,3 +1,4 @@
+import { rulesByWord } from "./keywords.ts";
 import type { Span } from "./span.ts";
 
 interface FormatRule {
@@ -116,17 +117,22 @@ const FORMATS: readonly FormatRule[] = [
   ),
 ];
 
-export const FORMAT_HINTS: readonly string[] = FORMATS.flatMap((rule) => rule.hints.map((hint) => hint.toLowerCase()));
+export const FORMAT_HINTS: readonly string[] = FORMATS.flatMap(hintsOf);
+
+const formatsFor = rulesByWord(FORMATS, hintsOf);
 
 /** `words`: those of `FORMAT_HINTS` that the text holds. */
 export function* formatSpans(text: string, words: ReadonlySet<string>): Generator<Span> {
-  for (const { kind, hints, pattern } of FORMATS) {
-    if (!hints.some((hint) => words.has(hint.toLowerCase()))) continue;
+  for (const { kind, pattern } of formatsFor(words)) {
     for (const match of text.matchAll(pattern)) {
       const start = match.index + (match.groups?.["keep"]?.length ?? 0);
       yield { start, end: match.index + match[0].length, kind };
     }
   }
+}
+
+function hintsOf({ hints }: FormatRule): readonly string[] {
+  return hints.map((hint) => hint.toLowerCase());
 }
 
 function token(kind: string, hints: readonly string[], shape: RegExp): FormatRule {

@@ -1,10 +1,13 @@
 import table from "./gitleaks-rules.json" with { type: "json" };
+import { rulesByWord } from "./keywords.ts";
 import type { Span } from "./span.ts";
 
 type Rule = (typeof table.rules)[number];
 type Allowlist = typeof table.allow;
 
 export const GITLEAKS_WORDS: readonly string[] = table.rules.flatMap((rule) => rule.keywords);
+
+const rulesFor = rulesByWord(table.rules, (rule) => rule.keywords);
 
 const patterns = new Map<string, RegExp>();
 
@@ -14,8 +17,7 @@ const patterns = new Map<string, RegExp>();
  * `GITLEAKS_WORDS` that the text holds.
  */
 export function* gitleaksSpans(text: string, words: ReadonlySet<string>): Generator<Span> {
-  for (const rule of table.rules) {
-    if (!rule.keywords.some((word) => words.has(word))) continue;
+  for (const rule of rulesFor(words)) {
     for (const match of text.matchAll(compiled(rule.source, `${rule.flags}dg`))) {
       const { secret, start } = secretOf(rule, match);
       if (isSecret(rule, text, match, secret, start)) yield { start, end: start + secret.length, kind: rule.id };

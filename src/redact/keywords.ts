@@ -6,18 +6,37 @@ const LETTERS = 128;
  */
 export function keywordScanner(words: readonly string[]): (text: string) => ReadonlySet<string> {
   const { next, found } = automaton(words);
+  const ends = Uint8Array.from(found, (held) => (held.length > 0 ? 1 : 0));
   return (text) => {
-    const hits = new Set<string>();
-    const seen = new Uint8Array(found.length);
+    let hits: Set<string> | null = null;
     let state = 0;
     for (let at = 0; at < text.length; at += 1) {
       const code = text.charCodeAt(at);
       state = code < LETTERS ? (next[state * LETTERS + code] ?? 0) : 0;
-      if (seen[state] !== 0) continue;
-      seen[state] = 1;
+      if (ends[state] === 0) continue;
+      hits ??= new Set();
       for (const word of found[state] ?? []) hits.add(word);
     }
-    return hits;
+    return hits ?? NONE;
+  };
+}
+
+/** Most texts hold no word at all, and many are short: they cost no set of their own. */
+const NONE: ReadonlySet<string> = new Set();
+
+/** Which rules are worth a try on a text that holds these words, in the order of the rules. */
+export function rulesByWord<R>(
+  rules: readonly R[],
+  wordsOf: (rule: R) => readonly string[],
+): (words: ReadonlySet<string>) => readonly R[] {
+  const ranks = new Map<string, number[]>();
+  for (const [rank, rule] of rules.entries()) {
+    for (const word of wordsOf(rule)) ranks.set(word, [...(ranks.get(word) ?? []), rank]);
+  }
+  return (words) => {
+    const tried = new Set<number>();
+    for (const word of words) for (const rank of ranks.get(word) ?? []) tried.add(rank);
+    return [...tried].sort((a, b) => a - b).flatMap((rank) => rules[rank] ?? []);
   };
 }
 

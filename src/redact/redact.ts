@@ -14,9 +14,11 @@ import { merged, type Span } from "./span.ts";
 export function secretSpans(text: string): readonly Span[] {
   if (text.length < SHORTEST) return [];
   const words = scan(text);
-  return merged([...byShape(text, words), ...assignmentSpans(text, words), ...kubernetesSpans(text)]);
+  if (words.size === 0) return [];
+  return merged([...byShape(text, words), ...assignmentSpans(text, words), ...kubernetesSpans(text, words)]);
 }
 
+/** Every rule has a word without which it finds nothing; private keys and Kubernetes' secrets are among those named `key` and `secret`. */
 const scan = lazily(() => keywordScanner([...FORMAT_HINTS, ...GITLEAKS_WORDS, ...NAME_WORDS]));
 
 function byShape(text: string, words: ReadonlySet<string>): Span[] {
