@@ -156,13 +156,17 @@ describe("what is done twice or meanwhile", () => {
     const { page } = one;
     await one.go(`/runs/${run.run_id}`);
     await page.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Checkpoints" }).waitFor();
     own.child.kill("SIGKILL");
     await own.exit();
     await page.getByText(/^(reconnecting|offline)$/u).waitFor();
+    await page.getByRole("link", { name: "Checkpoints" }).click();
+    await page.getByText("This part of the page could not be shown").waitFor();
     await door.call("run_grant_iterations", { run_id: run.run_id, iterations: 4, continue: false });
     const again = await startServe(product.env, ["--port", String(own.port)]);
     await page.getByText("live", { exact: true }).waitFor();
     await head(page).getByText("1 of 5 iterations").waitFor();
+    await page.getByText(/^\d+ checkpoints, newest first/u).waitFor();
     again.child.kill("SIGKILL");
     await again.exit();
     const token = "another-token-of-the-owner-0123456789";

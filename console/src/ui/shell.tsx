@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Link, Outlet } from "react-router";
+import { Link, Outlet, useLocation } from "react-router";
 import { ActionHost } from "../actions/host.tsx";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { useFollowing } from "../api/events.ts";
@@ -9,11 +9,13 @@ import { Button } from "./button.tsx";
 import { Help } from "./help.tsx";
 import { HalfSunIcon, MoonIcon, SunIcon } from "./icons.tsx";
 import { useKeys } from "./keyboard.ts";
+import { Boundary, PartFaultNotice } from "./part.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
 /** What stands around every page: where one is, whether it follows the server, and what belongs to no page. */
 export function Shell() {
   const [help, setHelp] = useState(false);
+  const { pathname } = useLocation();
   useFollowing(sessionEnded);
   useKeys({ "?": () => setHelp(true) });
   return (
@@ -37,7 +39,9 @@ export function Shell() {
         <OfflineLine />
       </header>
       <main id="main" tabIndex={-1} className="mx-auto max-w-[90rem] px-4 pb-16 outline-none">
-        <Outlet />
+        <Boundary place={pathname} fault={(again) => <PartFaultNotice again={again} />}>
+          <Outlet />
+        </Boundary>
       </main>
       {help && <Help onClose={() => setHelp(false)} />}
       <Announcements />

@@ -1,14 +1,15 @@
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { NavLink, useLocation, useParams } from "react-router";
 import type { RunView } from "../../../../src/tools/schemas.ts";
+import { part } from "../../ui/part.tsx";
 import { Loading } from "./states.tsx";
 
-const Timeline = lazy(() => import("./timeline/timeline.tsx").then((module) => ({ default: module.Timeline })));
-const Changes = lazy(() => import("./changes/changes.tsx").then((module) => ({ default: module.Changes })));
-const Transcript = lazy(() => import("./transcript/transcript.tsx").then((module) => ({ default: module.Transcript })));
-const Plan = lazy(() => import("./plan/plan.tsx").then((module) => ({ default: module.Plan })));
-const Checkpoints = lazy(() => import("./checkpoints/checkpoints.tsx").then((module) => ({ default: module.Checkpoints })));
-const Cost = lazy(() => import("./cost/cost.tsx").then((module) => ({ default: module.Cost })));
+const Timeline = part(async () => (await import("./timeline/timeline.tsx")).Timeline, <Loading what="Timeline" />);
+const Changes = part(async () => (await import("./changes/changes.tsx")).Changes, <Loading what="Changes" />);
+const Transcript = part(async () => (await import("./transcript/transcript.tsx")).Transcript, <Loading what="Transcript" />);
+const Plan = part(async () => (await import("./plan/plan.tsx")).Plan, <Loading what="Plan" />);
+const Checkpoints = part(async () => (await import("./checkpoints/checkpoints.tsx")).Checkpoints, <Loading what="Checkpoints" />);
+const Cost = part(async () => (await import("./cost/cost.tsx")).Cost, <Loading what="Cost" />);
 
 const TABS = [
   { tab: "timeline", title: "Timeline", page: Timeline },
@@ -58,9 +59,7 @@ export function RunTabs({ run }: { readonly run: RunView }) {
         ))}
       </nav>
       <h2 className="sr-only">{shown.title}</h2>
-      <Suspense fallback={<Loading what={shown.title} />}>
-        <Page run={run} key={run.run_id} />
-      </Suspense>
+      <Page run={run} key={run.run_id} />
     </section>
   );
 }

@@ -1,9 +1,9 @@
-import { lazy, Suspense } from "react";
+import { part } from "../../../ui/part.tsx";
 import { instant } from "../format.ts";
 import { ScrollRegion } from "../scroll-region.tsx";
 import type { Curve } from "./chart.tsx";
 
-const Chart = lazy(() => import("./chart.tsx").then((module) => ({ default: module.Chart })));
+const Chart = part(async () => (await import("./chart.tsx")).Chart, <div className="h-[200px]" />);
 
 /** Rows of a table beside a chart at most: a shape is told by that many, and a reader is not read five thousand. */
 const ROWS = 24;
@@ -36,9 +36,7 @@ export function Panel({
           ))}
         </span>
       </figcaption>
-      <Suspense fallback={<div className="h-[200px]" />}>
-        <Chart at_s={at_s} curves={curves} show={show} />
-      </Suspense>
+      <Chart at_s={at_s} curves={curves} show={show} />
       <details className="mt-1 text-xs">
         <summary className="cursor-pointer text-accent">As a table</summary>
         <ScrollRegion label={`${title} as a table`} className="mt-1 max-h-60 overflow-auto">
