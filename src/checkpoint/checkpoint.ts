@@ -151,6 +151,8 @@ export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository>
   /** Names of remotes with `mirror` set: `git push` to them takes hidden refs along. */
   mirrorRemotes(repo: Repository): Promise<readonly string[]>;
 
+  /** Why no new branch of this (short) name can be made, and what to do instead; null when it can. */
+  branchProblem(repo: Repository, branch: string): Promise<string | null>;
   /** `again`: an earlier try was broken off; its branch is taken when it stands at `base`, and its folder is moved aside. */
   addWorktree(
     repo: Repository,

@@ -29,7 +29,7 @@ import { applyRestore } from "./restore-apply.ts";
 import { planRestore } from "./restore-plan.ts";
 import { restoreWhole } from "./restore-whole.ts";
 import { changedBetween, contentsAt } from "./tree.ts";
-import { addWorktree, rebuildWorktree } from "./worktree.ts";
+import { addWorktree, branchProblem, rebuildWorktree } from "./worktree.ts";
 import { realOf, worktreeState } from "./worktree-state.ts";
 
 const REMOTE_LIMIT_MS = 5_000;
@@ -81,6 +81,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     resolve: (repo, revision) => within(repo, (bound) => commitOf(bound, revision)),
     dirtyFiles: (repo) => within(repo, dirtyFiles),
     mirrorRemotes: async (repo) => mirrorRemotes(await config(repo)),
+    branchProblem: (repo, branch) => within(repo, (bound) => branchProblem(bound, branch)),
     addWorktree: (repo, input) => within(repo, (bound) => addWorktree(bound, input)),
     rebuildWorktree: (repo, input) => within(repo, (bound) => rebuildWorktree(bound, input)),
     worktreeState,

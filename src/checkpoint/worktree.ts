@@ -17,12 +17,10 @@ export async function addWorktree(
 ): Promise<void> {
   const ref = fullBranch(input.branch);
   const short = ref.replace(/^refs\/heads\//, "");
-  if ((await git.run(["check-ref-format", ref], { ok: [0, 1] })).code !== 0)
-    throw problem(`${input.branch} is no valid branch name.`);
-  const tip = await commitOf(git, ref);
   const base = await commitOf(git, input.base);
-  const left = input.again === true && tip !== null && tip === base;
-  if (tip !== null && !left) throw problem(`The branch ${short} exists already. Choose another branch name.`);
+  const left = input.again === true && base !== null && (await commitOf(git, ref)) === base;
+  const wrong = left ? null : await branchProblem(git, short);
+  if (wrong !== null) throw problem(wrong);
   if (base === null)
     throw problem(
       `${input.base} names no commit of ${git.repo.top}. Give a branch, a tag or a commit; a repository without commits needs a first one.`,
@@ -31,6 +29,22 @@ export async function addWorktree(
   await refuseOccupied(input.path);
   if (left) await add(git, ["--", input.path, short]);
   else await add(git, ["--no-track", "-b", short, "--", input.path, base]);
+}
+
+/** Why no new branch of this name can be made, and what to do instead; null when it can. */
+export async function branchProblem(git: RepoGit, short: string): Promise<string | null> {
+  const ref = `refs/heads/${short}`;
+  // HEAD is a name that git takes for a branch and understands as something else ever after.
+  if (short === "HEAD" || (await git.run(["check-ref-format", ref], { ok: [0, 1] })).code !== 0)
+    return `"${short}" is no valid branch name. Choose another one, or leave it out to get a new one.`;
+  if ((await commitOf(git, ref)) !== null)
+    return `branch "${short}" exists already. Choose another branch, or leave it out to get a new one.`;
+  const parts = short.split("/");
+  const above = parts.slice(1).map((_part, n) => `refs/heads/${parts.slice(0, n + 1).join("/")}`);
+  const listed = await git.run(["for-each-ref", "--format=%(refname)", `${ref}/`, ...above]);
+  const clash = listed.text.split("\n").find((other) => other.startsWith(`${ref}/`) || above.includes(other));
+  if (clash === undefined) return null;
+  return `branch "${short}" cannot be made beside "${clash.replace(/^refs\/heads\//, "")}": git keeps branches as files in folders. Give \`branch\` another name.`;
 }
 
 /** What a broken-off try left: its entry is forgotten, and its folder keeps its bytes under another name. */

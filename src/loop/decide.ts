@@ -1,6 +1,7 @@
 import type { ClassifiedStop } from "../engine/engine.ts";
+import { spentBudget } from "../run/budget.ts";
 import { iterationsLeft } from "../run/grant.ts";
-import type { Budget, RunRecord, StepRecord, Usage, VerifyRecord } from "../run/run.ts";
+import type { RunRecord, StepRecord, VerifyRecord } from "../run/run.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Drive, loopStop } from "./drive.ts";
 import { noProgress } from "./progress.ts";
@@ -55,7 +56,7 @@ export function decide(drive: Drive, step: StepRecord, attempt: Attempt, verify:
 
 /** What must stop the run before another iteration is begun; null when one may be. */
 export function ceilings(run: RunRecord, step: StepRecord, attempt: Pick<Attempt, "entry_key" | "keys">): Decision {
-  const spent = overBudget(run.settings.budget, run.usage);
+  const spent = spentBudget(run.settings.budget, run.usage);
   if (spent !== null) return { kind: "stop", ceiling: null, stop: loopStop("budget", spent) };
   if (noProgress(attempt.entry_key, attempt.keys)) {
     return {
@@ -92,15 +93,4 @@ function unrunnableTwice(attempt: Attempt, verify: readonly VerifyRecord[]): Ver
   const again = [...failed.values()].find((result) => attempt.unrunnable.has(result.command)) ?? null;
   attempt.unrunnable = new Set(failed.keys());
   return again;
-}
-
-function overBudget(budget: Budget | null, usage: Usage): string | null {
-  if (budget === null) return null;
-  if (budget.cost_usd !== undefined && (usage.cost_usd ?? 0) >= budget.cost_usd)
-    return `cost ${(usage.cost_usd ?? 0).toFixed(4)} USD of ${budget.cost_usd} USD used`;
-  if (budget.minutes !== undefined && usage.active_ms >= budget.minutes * 60_000)
-    return `${(usage.active_ms / 60_000).toFixed(1)} of ${budget.minutes} minutes used`;
-  if (budget.tokens !== undefined && usage.input_tokens + usage.output_tokens >= budget.tokens)
-    return `${usage.input_tokens + usage.output_tokens} of ${budget.tokens} tokens used`;
-  return null;
 }

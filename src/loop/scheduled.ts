@@ -1,6 +1,7 @@
 import { driftSinceStop } from "../resume/drift-since.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
+import { spentBudget } from "../run/budget.ts";
 import { isoOf, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import { iterationsLeft } from "../run/grant.ts";
@@ -15,7 +16,8 @@ const BACK_OFF_MINUTES = [1, 5, 15, 60] as const;
 /** When a run that just stopped is to go on by itself; null when its owner did not ask for that, or it has used it up. */
 export function autoResumeAt(run: RunRecord, stop: StopRecord, nowMs: number): string | null {
   const auto = run.settings.auto_resume;
-  if (auto === null || auto.used >= auto.times || !auto.reasons.includes(stop.reason) || iterationsLeft(run) === 0) return null;
+  if (auto === null || auto.used >= auto.times || !auto.reasons.includes(stop.reason)) return null;
+  if (iterationsLeft(run) === 0 || spentBudget(run.settings.budget, run.usage) !== null) return null;
   const marginMs = 30_000 + Math.floor(Math.random() * 60_000);
   const resetMs = stop.resets_at === null ? null : msOf(stop.resets_at) + marginMs;
   // A reset that is past already, or was waited for and refused again, tells nothing about when.

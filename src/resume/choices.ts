@@ -84,7 +84,7 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
           { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: "stop it; its work is kept" },
           {
             tool: "run_instruct",
-            args: { run_id: run.run_id },
+            args: withRevision(facts, {}),
             needs: ["instructions"],
             why: "steer it without stopping it, from its next iteration on",
           },
@@ -105,9 +105,25 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
   };
   return [
     explain,
+    ...(run.state === "done" ? [takeOver(facts)] : []),
     ...(run.waiting_until === null ? [] : [cancel]),
     ...allowed.slice(0, 3).map(({ tool, args, needs, why }) => ({ tool, args, needs, why })),
   ];
+}
+
+/** Where the work of a done run is; the commands are in the answer's `take_over`. */
+function takeOver({ run }: GateFacts): NextAction {
+  const left = run.stop?.uncommitted?.total_files ?? 0;
+  const branch = run.branch?.replace("refs/heads/", "") ?? "a detached HEAD";
+  const uncommitted = left === 0 ? "" : `${left} uncommitted ${left === 1 ? "file" : "files"} in ${run.workspace_path} and `;
+  const where =
+    run.workspace_kind === "in_place" ? `${uncommitted}what it committed on ${branch}` : `${uncommitted}branch ${branch}`;
+  return {
+    tool: "run_status",
+    args: { run_id: run.run_id },
+    needs: [],
+    why: `take_over has the git commands that take its work over: ${where}`,
+  };
 }
 
 function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
@@ -264,7 +280,8 @@ function startNew(facts: GateFacts, freshBase: boolean): Choice {
     action: "start_new",
     label: freshBase ? "Start a new run on a fresh base" : "Start a new run",
     tool: "coding_loop_start",
-    args: { repo: run.repo_path, agent: run.agent },
+    // In place stays in place: a worktree would not have the files as this run left them, and wants a first commit.
+    args: { repo: run.repo_path, agent: run.agent, ...(run.workspace_kind === "in_place" ? { workspace: "in_place" } : {}) },
     needs: ["objective"],
     allowed: true,
     recommended: run.state === "done" || run.was_reset !== null,

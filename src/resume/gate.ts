@@ -1,3 +1,4 @@
+import { spentBudget } from "../run/budget.ts";
 import { msOf } from "../run/clock.ts";
 import { iterationsLeft } from "../run/grant.ts";
 import type { AttemptRecord, InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
@@ -59,6 +60,8 @@ export function resumeNeeds(facts: GateFacts, from: "stop" | "entry"): readonly 
   if (facts.undelivered.some((instruction) => instruction.kind === "instructions")) needs.delete("instructions");
   if (hasIterations(facts)) needs.delete("add_iterations");
   else needs.add("add_iterations");
+  // Whatever stopped it: an engine that is started on a spent budget is only stopped again.
+  if (isSpent(run)) needs.add("budget");
   return [...needs];
 }
 
@@ -74,10 +77,15 @@ export function redoable(facts: GateFacts): readonly StepRecord[] {
   return facts.steps.filter((step) => lastAttempt(facts.attempts, step.step)?.entry_checkpoint != null);
 }
 
-/** What run_redo must be given for a step: iterations for it, and for what runs again after it. */
+function isSpent(run: RunRecord): boolean {
+  return spentBudget(run.settings.budget, run.usage) !== null;
+}
+
+/** What run_redo must be given for a step: iterations for it and for what runs again after it, and room in the budget. */
 export function redoNeeds(facts: GateFacts, step: StepRecord): readonly ResumeNeed[] {
   const again = redoable(facts).filter((other) => other.position >= step.position);
-  return iterationsLeft(facts.run) === 0 || again.some(shareUsedUp) ? ["add_iterations"] : [];
+  const iterations = iterationsLeft(facts.run) === 0 || again.some(shareUsedUp);
+  return [...(iterations ? (["add_iterations"] as const) : []), ...(isSpent(facts.run) ? (["budget"] as const) : [])];
 }
 
 /** True while an engine's usage window is known to be spent: run_resume then wants `at`. */

@@ -1,6 +1,7 @@
 import type { Refusal } from "../resume/refusals.ts";
+import { spentBudget, withTotals } from "../run/budget.ts";
 import { LoopkeeperError } from "../run/errors.ts";
-import type { RunRecord } from "../run/run.ts";
+import type { Budget, RunRecord } from "../run/run.ts";
 
 /** Checks that several writing tools make before they change anything. */
 
@@ -17,6 +18,16 @@ export function checkRevision(run: RunRecord, expected: number | undefined): voi
   throw new LoopkeeperError(
     "revision_conflict",
     `run ${run.run_id} is at revision ${run.revision}, not ${expected}: it moved since you looked. Look at run_status, then call again with expected_revision ${run.revision} if you still want it.`,
+  );
+}
+
+/** An engine that is started on a spent budget is only stopped again. */
+export function checkBudget(run: RunRecord, totals: Budget | undefined): void {
+  const spent = spentBudget(withTotals(run.settings.budget, totals), run.usage);
+  if (spent === null) return;
+  throw new LoopkeeperError(
+    "not_allowed",
+    `needs_budget: the budget of run ${run.run_id} is used up (${spent}): give a higher \`budget\` (new totals over the run's whole life; what you leave out stays).`,
   );
 }
 

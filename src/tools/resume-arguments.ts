@@ -1,17 +1,18 @@
 import { z } from "zod";
-import { budgetSchema } from "../run/run.ts";
-import { expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import {
+  budgetArgument,
+  expectedRevisionArgument,
+  iterationsArgument,
+  requestIdArgument,
+  runIdArgument,
+  wordsArgument,
+} from "./schemas.ts";
 import { autoResumeArgument } from "./start-arguments.ts";
 
 export const resumeInput = z.strictObject({
   run_id: runIdArgument,
-  instructions: z.string().min(1).max(100_000).optional().describe("Your orders, or the answer to its question."),
-  updates: z
-    .string()
-    .min(1)
-    .max(100_000)
-    .optional()
-    .describe("Facts such as ticket text; given to the agent as data, not as orders."),
+  instructions: wordsArgument.optional().describe("Your orders, or the answer to its question."),
+  updates: wordsArgument.optional().describe("Facts such as ticket text; given to the agent as data, not as orders."),
   permission: z
     .enum(["allow_once", "allow_for_run", "deny"])
     .optional()
@@ -31,7 +32,7 @@ export const resumeInput = z.strictObject({
   auto_resume: autoResumeArgument.optional().describe("Continue by itself after these stops, so many times."),
   verify: z.array(z.string().min(1)).max(50).optional().describe("Replaces the checks of the stopped steps."),
   model: z.string().min(1).optional().describe("Another model of the same agent; default: the run's."),
-  budget: budgetSchema.optional().describe("New totals over the run's whole life."),
+  budget: budgetArgument.optional().describe("New totals over the run's whole life."),
   repo: z.string().min(1).optional().describe("Where the repository is on this machine, if it moved."),
   dry_run: z.boolean().optional().describe("Checks everything and changes nothing."),
   request_id: requestIdArgument,

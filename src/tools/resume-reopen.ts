@@ -4,6 +4,7 @@ import { permissionAnswerText } from "../resume/permission-answer.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
 import { wentBack } from "../resume/taken-back.ts";
+import { withTotals } from "../run/budget.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
@@ -27,7 +28,7 @@ export function settingsWith(args: ResumeArgs, run: RunRecord, ctx: ToolContext)
     config_path: ctx.settings.config_path,
     host: ctx.settings.host,
     allowed_commands: allowed,
-    ...(args.budget === undefined ? {} : { budget: args.budget }),
+    budget: withTotals(run.settings.budget, args.budget),
     ...(args.auto_resume === undefined ? {} : { auto_resume: { ...args.auto_resume, used: 0 } }),
   };
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { GateFacts } from "../resume/gate.ts";
 import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange, shareAfterGrant } from "../resume/reopen.ts";
+import { spentBudget } from "../run/budget.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { iterationsLeft } from "../run/grant.ts";
@@ -139,7 +140,8 @@ function whyNotContinued(args: z.output<typeof input>, run: RunRecord): string |
     return `it stopped as ${run.stop_reason ?? "unknown"}, not for lack of iterations; run_resume continues it`;
   const refused = refusalOf("resume", run);
   if (refused !== null) return `${refused.word}: ${refused.message}`;
-  return null;
+  const spent = spentBudget(run.settings.budget, run.usage);
+  return spent === null ? null : `needs_budget: its budget is used up (${spent}); run_resume takes a higher one`;
 }
 
 function widen(args: z.output<typeof input>, facts: GateFacts, at: string): Omit<RunChange, "run_id" | "at"> {

@@ -8,16 +8,12 @@ import type { Call } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
 import { common, findRun } from "./present.ts";
-import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import { commonShape, expectedRevisionArgument, requestIdArgument, runIdArgument, wordsArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
 
 const input = z.strictObject({
   run_id: runIdArgument,
-  instructions: z
-    .string()
-    .min(1)
-    .max(100_000)
-    .describe("Your orders; the agent gets them at the beginning of its next iteration."),
+  instructions: wordsArgument.describe("Your orders; the agent gets them at the beginning of its next iteration."),
   request_id: requestIdArgument,
   expected_revision: expectedRevisionArgument,
 });

@@ -8,10 +8,11 @@ import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { applyRunRestore, type RunRestore } from "../resume/restore.ts";
 import { stepsNow } from "../resume/rewind.ts";
 import { wentBack } from "../resume/taken-back.ts";
+import { withTotals } from "../run/budget.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, newToken } from "../run/id.ts";
-import type { RunRecord } from "../run/run.ts";
+import type { Budget, RunRecord } from "../run/run.ts";
 import { checkAgent } from "./agent-there.ts";
 import {
   asides,
@@ -30,21 +31,27 @@ import {
 } from "./confirmed-restore.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
-import { checkRevision, refuseIf } from "./guards.ts";
+import { checkBudget, checkRevision, refuseIf } from "./guards.ts";
 import { common, findRun, gateFacts } from "./present.ts";
-import { commonShape, expectedRevisionArgument, iterationsArgument, requestIdArgument, runIdArgument } from "./schemas.ts";
+import {
+  budgetArgument,
+  commonShape,
+  expectedRevisionArgument,
+  iterationsArgument,
+  requestIdArgument,
+  runIdArgument,
+  wordsArgument,
+} from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
 
 const input = z.strictObject({
   run_id: runIdArgument,
   step: z.string().min(1).describe("The step to do again; a run without steps has one, main."),
-  instructions: z
-    .string()
-    .min(1)
-    .max(100_000)
+  instructions: wordsArgument
     .optional()
     .describe("What to do differently; in the confirming call as in the preview, or left out there."),
   add_iterations: iterationsArgument.optional().describe("Iterations added to the ceiling, wanted when none are left."),
+  budget: budgetArgument.optional().describe("New totals over the run's whole life, wanted when the budget is used up."),
   overwrite: overwriteArgument,
   confirm_token: confirmTokenArgument,
   request_id: requestIdArgument,
@@ -96,6 +103,7 @@ export const runRedo = defineTool({
 interface Wish extends RestoreWish {
   readonly point: EntryPoint;
   readonly add_iterations: number;
+  readonly budget: Budget | undefined;
   readonly instructions: string | null;
 }
 
@@ -105,6 +113,7 @@ const TOKEN_INSTRUCTIONS = 1_000;
 const wishArgsSchema = z.strictObject({
   step: z.string(),
   add_iterations: z.number(),
+  budget: budgetArgument.optional(),
   overwrite: z.array(z.string()),
   instructions: z.strictObject({ sha256: z.string(), text: z.string().nullable() }).nullable(),
 });
@@ -143,20 +152,23 @@ async function wishOf(args: Args, ctx: ToolContext, run: RunRecord, previewed: P
       `never_began: step ${step.step} was never begun, so there is nothing to do again. run_resume carries the run on to it.`,
     );
   const more = args.add_iterations ?? previewed?.add_iterations ?? 0;
-  if (more === 0 && redoNeeds(facts, step).length > 0)
+  if (more === 0 && redoNeeds(facts, step).includes("add_iterations"))
     throw new LoopkeeperError(
       "not_allowed",
       `needs_iterations: 0 iterations are left for step ${step.step}: give \`add_iterations\`, or grant first with run_grant_iterations.`,
     );
+  const budget = args.budget ?? previewed?.budget;
+  checkBudget(run, budget);
   const overwrite = args.overwrite ?? previewed?.overwrite ?? [];
   const { text, token } = instructionsIn(args.instructions, previewed);
   const canonical = canonicalJson({
     step: step.step,
     add_iterations: more,
+    ...(budget === undefined ? {} : { budget }),
     overwrite: [...overwrite].sort(),
     instructions: token,
   });
-  return { action: "redo", to: point.entry, overwrite, args: canonical, point, add_iterations: more, instructions: text };
+  return { action: "redo", to: point.entry, overwrite, args: canonical, point, add_iterations: more, budget, instructions: text };
 }
 
 async function preview(ctx: ToolContext, run: RunRecord, wish: Wish, before: Previewed | null): Promise<Answer> {
@@ -195,7 +207,12 @@ async function carryOut(call: Call, run: RunRecord, restore: RunRestore, wish: W
                 delivered_iteration: null,
               },
             ],
-      settings: { ...run.settings, config_path: ctx.settings.config_path, host: ctx.settings.host },
+      settings: {
+        ...run.settings,
+        budget: withTotals(run.settings.budget, wish.budget),
+        config_path: ctx.settings.config_path,
+        host: ctx.settings.host,
+      },
       data: {
         safety_checkpoint: result.safety.id,
         restored: result.restored,

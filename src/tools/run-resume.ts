@@ -7,7 +7,7 @@ import { type AttemptRecord, isLive, type RunRecord } from "../run/run.ts";
 import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
-import { checkRevision, refuseIf } from "./guards.ts";
+import { checkBudget, checkRevision, refuseIf } from "./guards.ts";
 import { common, cutText, findRun, gateFacts } from "./present.ts";
 import { type ResumeArgs, resumeInput } from "./resume-arguments.ts";
 import { type Prepared, prepareResume } from "./resume-prepare.ts";
@@ -103,7 +103,10 @@ async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
 const MISSING = {
   instructions: ["needs_instructions", "give `instructions`: what it should do differently, or the answer to its question"],
   add_iterations: ["needs_iterations", "0 iterations left: give `add_iterations`, or grant first with run_grant_iterations"],
-  budget: ["needs_budget", "its budget is used up: give a higher `budget` (new totals over the run's whole life)"],
+  budget: [
+    "needs_budget",
+    "its budget is used up: give a higher `budget` (new totals over the run's whole life; what you leave out stays)",
+  ],
   permission: [
     "needs_permission",
     "it asked for a permission: give `permission`: allow_once, allow_for_run or deny; instructions never grant anything",
@@ -112,7 +115,7 @@ const MISSING = {
 
 function checkNeeds(args: ResumeArgs, facts: GateFacts, from: "stop" | "entry"): void {
   for (const need of resumeNeeds(facts, from)) {
-    if (need === "budget" ? !raisesBudget(args, facts.run) : args[need] === undefined) {
+    if (args[need] === undefined) {
       const [word, what] = MISSING[need];
       throw new LoopkeeperError(
         "not_allowed",
@@ -120,19 +123,10 @@ function checkNeeds(args: ResumeArgs, facts: GateFacts, from: "stop" | "entry"):
       );
     }
   }
+  checkBudget(facts.run, args.budget);
   if (args.permission !== undefined && facts.run.stop?.question?.kind !== "permission") {
     throw new LoopkeeperError("bad_input", "permission: the run asked for none; leave it out, or give instructions.");
   }
-}
-
-/** The new budget must leave room above what is used in every dimension it names, and must keep the one that was hit. */
-function raisesBudget(args: ResumeArgs, run: RunRecord): boolean {
-  if (args.budget === undefined) return false;
-  const { cost_usd, minutes, tokens } = args.budget;
-  const { usage } = run;
-  if (cost_usd !== undefined && cost_usd <= (usage.cost_usd ?? 0)) return false;
-  if (minutes !== undefined && minutes * 60_000 <= usage.active_ms) return false;
-  return tokens === undefined || tokens > usage.input_tokens + usage.output_tokens;
 }
 
 function scheduledFor(args: ResumeArgs, run: RunRecord): string | null {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MAX_ITERATIONS_PER_CALL } from "../run/grant.ts";
-import { PERMISSION_LEVELS, RUN_STATES, STEP_STATES, WORKSPACE_KINDS } from "../run/run.ts";
+import { budgetSchema, PERMISSION_LEVELS, RUN_STATES, STEP_STATES, WORKSPACE_KINDS } from "../run/run.ts";
 import { STOP_REASONS } from "../run/stop-reason.ts";
 
 /** Schemas that several tools share. Texts of arguments are what a model reads: short, with the unit and the default. */
@@ -21,6 +21,12 @@ export const expectedRevisionArgument = z
   .min(0)
   .optional()
   .describe("The revision you looked at; the call is refused when the run moved since.");
+/** Words for an agent or a person; blanks alone say nothing. */
+export const wordsArgument = z.string().min(1).max(100_000).regex(/\S/u, "words; blanks alone say nothing");
+export const budgetArgument = budgetSchema.refine(
+  (budget) => Object.values(budget).some((total) => total !== undefined),
+  "at least one of cost_usd, minutes, tokens",
+);
 export const iterationsArgument = z.number().int().min(1).max(MAX_ITERATIONS_PER_CALL);
 
 /** One side of a comparison of two states of a run's files. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { DEFAULT_MAX_ITERATIONS } from "../run/grant.ts";
-import { budgetSchema, PERMISSION_LEVELS, WORKSPACE_KINDS } from "../run/run.ts";
+import { PERMISSION_LEVELS, WORKSPACE_KINDS } from "../run/run.ts";
 import { AUTO_RESUME_REASONS, UNATTENDED_REASONS } from "../run/stop-reason.ts";
-import { iterationsArgument, requestIdArgument } from "./schemas.ts";
+import { budgetArgument, iterationsArgument, requestIdArgument, wordsArgument } from "./schemas.ts";
 
 const name = z
   .string()
@@ -21,11 +21,7 @@ export const autoResumeArgument = z.strictObject({
 
 export const startInput = z.strictObject({
   repo: z.string().min(1).describe("Path of the git repository (any folder inside it)."),
-  objective: z
-    .string()
-    .min(1)
-    .max(100_000)
-    .describe("What the run is to reach, in full: the agent sees only this and the repository."),
+  objective: wordsArgument.describe("What the run is to reach, in full: the agent sees only this and the repository."),
   max_iterations: iterationsArgument
     .optional()
     .describe(`Ceiling of iterations (prompts), 1 to 200; default ${DEFAULT_MAX_ITERATIONS}.`),
@@ -57,7 +53,7 @@ export const startInput = z.strictObject({
       z.strictObject({
         step: name,
         title: z.string().max(200).optional(),
-        objective: z.string().min(1).max(100_000),
+        objective: wordsArgument,
         needs: z.array(z.string()).optional(),
         max_iterations: iterationsArgument.optional(),
         verify: commands.optional(),
@@ -83,10 +79,10 @@ export const startInput = z.strictObject({
     .enum(["leave", "commit"])
     .optional()
     .describe("At done in a worktree: leave uncommitted edits (default) or commit them on the run's branch."),
-  instructions: z.string().min(1).max(100_000).optional().describe("How to work: orders beside the objective."),
+  instructions: wordsArgument.optional().describe("How to work: orders beside the objective."),
   permissions: z.enum(PERMISSION_LEVELS).optional().describe("all (default in a worktree), edits (default in_place), ask."),
   allow: commands.optional().describe("With permissions edits: further command prefixes that are allowed."),
-  budget: budgetSchema.optional().describe("Caps over the run's whole life: cost_usd, minutes, tokens."),
+  budget: budgetArgument.optional().describe("Caps over the run's whole life: cost_usd, minutes, tokens."),
   auto_resume: autoResumeArgument.optional().describe("Continue by itself after these cut-offs, at most `times` times."),
   brief: z.enum(["auto", "none"]).optional().describe("Whether the agent is told about the run before this one; default auto."),
   dry_run: z.boolean().optional().describe("Check everything, store nothing."),

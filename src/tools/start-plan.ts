@@ -30,12 +30,8 @@ export async function planRun(args: StartArgs, ctx: ToolContext): Promise<Planne
   const base = await planBase(args, ctx, repo, kind);
   const branch =
     kind === "worktree" ? (args.branch ?? `loopkeeper/${shortId(runId)}`) : (repo.branch?.replace("refs/heads/", "") ?? null);
-  if (kind === "worktree" && (await ctx.checkpoints.resolve(repo, `refs/heads/${branch ?? ""}`)) !== null) {
-    throw new LoopkeeperError(
-      "repository_problem",
-      `branch "${branch ?? ""}" exists already. Choose another branch, or leave it out to get a new one.`,
-    );
-  }
+  const wrongBranch = kind === "worktree" ? await ctx.checkpoints.branchProblem(repo, branch ?? "") : null;
+  if (wrongBranch !== null) throw new LoopkeeperError("repository_problem", wrongBranch);
   if (args.branch !== undefined && secretKinds(args.branch).length > 0)
     throw new LoopkeeperError("bad_input", "branch: its name holds what looks like a credential. Give it another name.");
   const path = kind === "worktree" ? join(ctx.settings.workspaces, shortId(runId)) : repo.top;

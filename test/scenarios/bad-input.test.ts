@@ -117,6 +117,25 @@ describe("bad input to coding_loop_start", async () => {
     expect(await start({ workspace: "in_place", base: "HEAD" })).toMatch(/^bad_input: base/u);
   });
 
+  test("a branch name that git does not take, or that cannot stand beside a branch that is there", async () => {
+    for (const branch of ["a..b", "a/", "a//b", "a.lock", "a/.b", "b.", "HEAD"])
+      expect(await start({ branch }), branch).toMatch(/^repository_problem: .*no valid branch name/u);
+    product.box.git(repo, "branch", "deep/er");
+    refs = refsOf();
+    for (const branch of ["deep", "deep/er/still"])
+      expect(await start({ branch }), branch).toMatch(/^repository_problem: .*cannot be made beside "deep\/er"/u);
+    const other = product.box.repo("named-like-ours");
+    product.box.git(other, "branch", "loopkeeper");
+    expect(await start({ repo: other })).toMatch(/^repository_problem: .*beside "loopkeeper".*Give `branch`/u);
+  });
+
+  test("words that are only blanks, and a budget without a cap", async () => {
+    expect(await start({ objective: " \n\t" })).toMatch(/^bad_input: objective: .*blanks/u);
+    expect(await start({ instructions: " " })).toMatch(/^bad_input: instructions: .*blanks/u);
+    expect(await start({ steps: [{ step: "a", objective: " " }] })).toMatch(/^bad_input: steps\.0\.objective: .*blanks/u);
+    expect(await start({ budget: {} })).toMatch(/^bad_input: budget: at least one of cost_usd, minutes, tokens/u);
+  });
+
   test("runs that do not exist are run_not_found for every tool that takes one", async () => {
     for (const tool of ["run_status", "run_wait", "run_explain_stop", "run_resume", "run_stop", "run_reset"]) {
       expect(await refusalOf(door.call(tool, { run_id: "run_00000000000000000000" }))).toMatch(/^run_not_found: .*run_list/u);

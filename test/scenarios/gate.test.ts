@@ -163,6 +163,87 @@ describe.concurrent("what an explanation offers works, and what it does not offe
 const grantOf = (choice: Choice) => (choice.tool === "run_grant_iterations" ? { iterations: 1 } : {});
 const wantWord = (need: string): string => (need === "add_iterations" ? "iterations" : need);
 
+/** A budget is the owner's word over a run's whole life, whatever stopped the run. */
+describe("a budget that is used up", async () => {
+  const product = await newProduct();
+  let door: Door;
+
+  beforeAll(async () => {
+    door = await product.connect();
+  });
+
+  const spend = { usage: { input: 900, output: 200 } };
+  const stopped = async (name: string, turns: readonly unknown[]) =>
+    door.ended(
+      (
+        await door.start({
+          repo: product.box.repo(name),
+          objective: name,
+          agent: product.agent(name, turns),
+          budget: { tokens: 1000, minutes: 500 },
+        })
+      ).run_id,
+    );
+
+  test("wants a higher one of a redo too, and no engine is started before", async () => {
+    const { run_id } = await stopped("redo", [
+      [work("a"), spend],
+      [work("b"), ...done],
+    ]);
+    const redo = (await choicesOf(door, run_id)).find((choice) => choice.action === "redo");
+    expect(redo).toMatchObject({ allowed: true, needs: ["budget"] });
+    const wish = { run_id, step: "main" };
+    expect(await refusalOf(door.call("run_redo", wish))).toMatch(/^not_allowed: needs_budget: .*1100 of 1000 tokens/u);
+    expect(await refusalOf(door.call("run_redo", { ...wish, budget: { minutes: 900 } }))).toMatch(/needs_budget/u);
+    const { confirm_token } = await door.call("run_redo", { ...wish, budget: { tokens: 5000 } });
+    await door.call("run_redo", { ...wish, confirm_token });
+    expect(await door.ended(run_id)).toMatchObject({ state: "done", iteration: 3, budget: { tokens: 5000, minutes: 500 } });
+  });
+
+  test("is asked for after any other stop as well", async () => {
+    const run = await stopped("cut", [
+      [work("a"), spend, ...report({ verdict: "needs_human", question: "Which?" })],
+      [work("b"), ...done],
+    ]);
+    expect(run).toMatchObject({ stop_reason: "escalated", stop: { needs: ["instructions", "budget"] } });
+    const { run_id } = run;
+    expect(await refusalOf(door.call("run_resume", { run_id, instructions: "b" }))).toMatch(/^not_allowed: needs_budget: /u);
+    await door.call("run_resume", { run_id, instructions: "b", budget: { tokens: 5000 } });
+    expect(await door.ended(run_id)).toMatchObject({ state: "done", budget: { tokens: 5000, minutes: 500 } });
+  });
+
+  test("is no new total that lies below what is used", async () => {
+    const { run_id } = await stopped("below", [
+      [work("a"), { usage: { input: 50, output: 50 } }, ...report({ verdict: "needs_human", question: "Which?" })],
+    ]);
+    expect(await refusalOf(door.call("run_resume", { run_id, instructions: "b", budget: { tokens: 100 } }))).toMatch(
+      /^not_allowed: needs_budget: .*100 of 100 tokens/u,
+    );
+  });
+});
+
+test("the next calls of a run name its revision where they write, say how to take a done run over, and stay in place", async () => {
+  const product = await newProduct();
+  const door = await product.connect();
+  const empty = product.box.repo("empty", { commit: false });
+  const agent = product.agent("brief", [
+    [{ edit: { path: "a", content: "a" } }, { report: { completed: [], intended: [], verdict: "done" } }],
+  ]);
+  const args = { repo: empty, objective: "x", agent, workspace: "in_place", permissions: "all" };
+  const started = await door.call("coding_loop_start", args);
+  const writing = (started.next_actions ?? []).filter(({ tool }) => tool === "run_stop" || tool === "run_instruct");
+  expect(writing.map((action) => action.args["expected_revision"])).toEqual([started.run?.revision, started.run?.revision]);
+  const { run_id } = await door.ended(started.run?.run_id ?? "");
+  const { next_actions = [] } = await door.call("run_wait", { run_id });
+  expect(next_actions[1]).toMatchObject({
+    tool: "run_status",
+    why: expect.stringMatching(/take_over .*1 uncommitted file in /u),
+  });
+  // A worktree could not be made here: there is no commit.
+  const again = next_actions.find(({ tool }) => tool === "coding_loop_start");
+  await door.call("coding_loop_start", { ...again?.args, objective: "y", dry_run: true });
+});
+
 /** Every state that a run can be in, with what each tool must say: written by hand, so that the product's table is checked by another. */
 describe("what a state refuses", async () => {
   const product = await newProduct();
