@@ -107,11 +107,11 @@ export function readWhatCanBeRead(): { readonly config: Config; readonly fault: 
 }
 
 function configFrom(env: Record<string, string>): Config {
-  const configPath = env["LOOPKEEPER_CONFIG"] ?? null;
+  const configPath = given(env, "LOOPKEEPER_CONFIG");
   const file = configPath === null ? {} : readConfigFile(configPath);
   return {
-    home: resolve(env["LOOPKEEPER_HOME"] ?? defaultHome(env)),
-    database_url: env["LOOPKEEPER_DATABASE_URL"] ?? null,
+    home: resolve(given(env, "LOOPKEEPER_HOME") ?? defaultHome(env)),
+    database_url: given(env, "LOOPKEEPER_DATABASE_URL"),
     config_path: configPath === null ? null : resolve(configPath),
     agents: file.agents ?? {},
     default_agent: file.default_agent ?? null,
@@ -132,11 +132,16 @@ function configFrom(env: Record<string, string>): Config {
     cwd: currentFolder(),
     env,
     self: { command: process.execPath, args: [binPath()] },
-    log_level: env["LOOPKEEPER_LOG"] ?? "info",
-    key: readKey(env["LOOPKEEPER_KEY"]),
-    token: env["LOOPKEEPER_TOKEN"]?.trim() || null,
+    log_level: given(env, "LOOPKEEPER_LOG") ?? "info",
+    key: readKey(given(env, "LOOPKEEPER_KEY")),
+    token: given(env, "LOOPKEEPER_TOKEN"),
     crash: readCrashPlan(env["LOOPKEEPER_TEST_CRASH"]),
   };
+}
+
+/** An empty variable is none: clients that hand variables on by name set those to nothing that are not there. */
+function given(env: Readonly<Record<string, string>>, name: string): string | null {
+  return env[name]?.trim() || null;
 }
 
 /** A file that is missing or no plan means none: a variable of tests never keeps the product from working. */
@@ -183,11 +188,10 @@ export function retentionOf(configPath: string | null): Retention | null {
 }
 
 /** Exactly 32 bytes: a password that people can remember would be guessed from a copy of the database. */
-function readKey(text: string | undefined): Uint8Array | null {
-  const given = text?.trim() ?? "";
-  if (given === "") return null;
-  if (/^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex");
-  const plain = given.replaceAll("-", "+").replaceAll("_", "/");
+function readKey(text: string | null): Uint8Array | null {
+  if (text === null) return null;
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
+  const plain = text.replaceAll("-", "+").replaceAll("_", "/");
   const bytes = /^[A-Za-z0-9+/]{43}=?$/.test(plain) ? Buffer.from(plain, "base64") : null;
   if (bytes?.length === 32) return bytes;
   throw new LoopkeeperError(
@@ -201,7 +205,7 @@ function defaultHome(env: Readonly<Record<string, string>>): string {
   const home = homedir() || tmpdir();
   if (process.platform === "darwin") return join(home, "Library", "Application Support", "loopkeeper");
   if (process.platform === "win32") return join(env["LOCALAPPDATA"] ?? join(home, "AppData", "Local"), "loopkeeper");
-  return join(env["XDG_STATE_HOME"] ?? join(home, ".local", "state"), "loopkeeper");
+  return join(given(env, "XDG_STATE_HOME") ?? join(home, ".local", "state"), "loopkeeper");
 }
 
 /** The bin beside this file: `.ts` when run from the sources, `.js` when built. */

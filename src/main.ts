@@ -134,7 +134,13 @@ async function knownWords(of: string, config: ReturnType<typeof readConfig>): Pr
     case "completion":
       return (await import("./cli/completion-scripts.ts")).SHELLS;
     case "setup":
-      return [...(await import("./setup/clients.ts")).CLIENTS.map((client) => client.name), "--write", "--scope", "--print"];
+      return [
+        ...(await import("./setup/clients.ts")).CLIENTS.map((client) => client.name),
+        "--write",
+        "--scope",
+        "--print",
+        "--json",
+      ];
     case "open":
       return ["@last", "--print"];
     case "doctor":

@@ -76,13 +76,16 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   gemini: {
     variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
-    fromFile: async ({ home }) => {
-      const file = await jsonIn(join(home, ".gemini", "oauth_creds.json"), anySchema);
+    fromFile: async ({ home, env }) => {
+      const file = await jsonIn(join(env["GEMINI_CLI_HOME"] ?? home, ".gemini", "oauth_creds.json"), anySchema);
       return file === null ? null : { logged_in: true, how: "by its login file" };
     },
     command: "gemini",
   },
 };
+
+/** Every variable that is a login of some agent. */
+export const LOGIN_VARIABLES: readonly string[] = Object.values(RULES).flatMap((rule) => rule.variables);
 
 /** Null for an agent whose ways of logging in are not known. */
 export async function loginOf(profile: string, place: Place): Promise<Login | null> {

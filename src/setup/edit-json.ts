@@ -1,6 +1,7 @@
-import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { z } from "zod";
 import { canonicalJson } from "../run/id.ts";
+import { placeInJson } from "./place-in-json.ts";
 
 const objectSchema = z.record(z.string(), z.unknown());
 
@@ -25,12 +26,12 @@ export function withJsonEntry(
       throw new CannotEdit(`"${place.slice(0, depth).join(".")}" is there and is no object`);
   }
   if (canonicalJson(at(before, place)) === canonicalJson(entry)) return text;
-  const edited = applyEdits(body, modify(body, [...place], entry, { formattingOptions: styleOf(body) }));
+  const edited = placeInJson(body, place, entry);
   const after = objectOf(edited, options.comments);
   const kept = canonicalJson(without(before, place)) === canonicalJson(without(after, place));
   if (!kept || canonicalJson(at(after, place)) !== canonicalJson(entry))
     throw new CannotEdit("the change would not keep the rest of it as it is (is a name in it twice?)");
-  return `${mark}${edited.endsWith("\n") ? edited : `${edited}\n`}`;
+  return `${mark}${edited}`;
 }
 
 function objectOf(text: string, comments: boolean): Record<string, unknown> {
@@ -38,8 +39,11 @@ function objectOf(text: string, comments: boolean): Record<string, unknown> {
   const value: unknown = parse(text, errors, { disallowComments: !comments, allowTrailingComma: comments });
   const [first] = errors;
   if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw new CannotEdit(`line ${line} cannot be read (${printParseErrorCode(first.error)})`);
+    const lines = text.slice(0, first.offset).split("\n");
+    const fault = printParseErrorCode(first.error)
+      .replaceAll(/\B(?=[A-Z])/gu, " ")
+      .toLowerCase();
+    throw new CannotEdit(`line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1} cannot be read (${fault})`);
   }
   const parsed = objectSchema.safeParse(value);
   if (!parsed.success) throw new CannotEdit("it holds no object");
@@ -57,13 +61,4 @@ export function without(value: Readonly<Record<string, unknown>>, place: readonl
   if (rest.length === 0 || found === undefined) return others;
   const inner = without(objectSchema.parse(found), rest);
   return Object.keys(inner).length === 0 ? others : { ...others, [name]: inner };
-}
-
-function styleOf(text: string): { readonly tabSize: number; readonly insertSpaces: boolean; readonly eol: string } {
-  const indent = /\n([ \t]+)\S/u.exec(text)?.[1] ?? "  ";
-  return {
-    tabSize: indent.startsWith("\t") ? 1 : indent.length,
-    insertSpaces: !indent.startsWith("\t"),
-    eol: text.includes("\r\n") ? "\r\n" : "\n",
-  };
 }

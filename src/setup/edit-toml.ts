@@ -1,4 +1,4 @@
-import { parse, stringify } from "smol-toml";
+import { parse, stringify, TomlError } from "smol-toml";
 import { canonicalJson } from "../run/id.ts";
 import { at, CannotEdit, without } from "./edit-json.ts";
 
@@ -10,10 +10,11 @@ export function withTomlTable(text: string, place: readonly string[], entry: Rea
   const before = tableOf(text);
   if (canonicalJson(at(before, place)) === canonicalJson(entry)) return text;
   const table = stringify(nested(place, entry)).trim();
-  const own = tableOnly(table, place);
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const own = tableOnly(table, place).replaceAll("\n", eol);
   const kept = linesWithout(text, place.join("."));
   const base = kept.trimEnd();
-  const edited = `${base === "" ? "" : `${base}\n\n`}${own}\n`;
+  const edited = `${base === "" ? "" : `${base}${eol}${eol}`}${own}${eol}`;
   const after = tableOf(edited);
   const same = canonicalJson(without(before, place)) === canonicalJson(without(after, place));
   if (!same || canonicalJson(at(after, place)) !== canonicalJson(entry))
@@ -25,8 +26,8 @@ function tableOf(text: string): Record<string, unknown> {
   try {
     return { ...parse(text) };
   } catch (error) {
-    const line = error instanceof Error && "line" in error ? `line ${String(error.line)} ` : "it ";
-    throw new CannotEdit(`${line}cannot be read as TOML`);
+    const place = error instanceof TomlError ? `line ${error.line}, column ${error.column}` : "it";
+    throw new CannotEdit(`${place} cannot be read as TOML`);
   }
 }
 

@@ -1,16 +1,19 @@
 import {
+  chmodSync,
   constants,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { systemCode } from "../run/errors.ts";
 
 /** The file's text; null when there is none. */
@@ -28,19 +31,26 @@ export function textOf(file: string): string | null {
  * was there a copy is kept; a link stays a link, since settings are often kept elsewhere. Answers the copy's name, or null.
  */
 export function replaceFile(file: string, text: string): string | null {
-  mkdirSync(dirname(file), { recursive: true });
   const there = existsSync(file);
-  const real = there ? realpathSync(file) : file;
+  const real = there ? realpathSync(file) : endOfLinks(file);
+  mkdirSync(dirname(real), { recursive: true });
   const backup = there ? freeName(real) : null;
   if (backup !== null) copyFileSync(real, backup, constants.COPYFILE_EXCL);
   const own = join(dirname(real), `.loopkeeper-${process.pid}.tmp`);
   try {
-    writeFileSync(own, text, { mode: there ? statSync(real).mode & 0o777 : 0o600, flag: "wx" });
+    writeFileSync(own, text, { mode: 0o600, flag: "wx" });
+    if (there) chmodSync(own, statSync(real).mode & 0o777);
     renameSync(own, real);
   } finally {
     rmSync(own, { force: true });
   }
   return backup;
+}
+
+/** Where a link leads whose file is not there yet. */
+function endOfLinks(file: string): string {
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink ? endOfLinks(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 function freeName(file: string): string {

@@ -1,4 +1,5 @@
 import { agentAlone } from "./alone.ts";
+import { agentAsClient } from "./as-client.ts";
 import { agentElsewhere } from "./elsewhere.ts";
 import { agentMoved } from "./moved.ts";
 import { agentStaged } from "./staged.ts";
@@ -9,3 +10,4 @@ agentStories("claude");
 agentMoved("claude");
 agentElsewhere("claude");
 agentStaged("claude");
+agentAsClient("claude");

@@ -1,4 +1,5 @@
 import { agentAlone } from "./alone.ts";
+import { agentAsClient } from "./as-client.ts";
 import { agentElsewhere } from "./elsewhere.ts";
 import { agentMoved } from "./moved.ts";
 import { agentStories } from "./stories.ts";
@@ -7,3 +8,4 @@ agentAlone("codex");
 agentStories("codex");
 agentMoved("codex");
 agentElsewhere("codex");
+agentAsClient("codex");

@@ -1,7 +1,9 @@
 import { agentAlone } from "./alone.ts";
+import { agentAsClient } from "./as-client.ts";
 import { agentMoved } from "./moved.ts";
 import { agentStories } from "./stories.ts";
 
 agentAlone("gemini");
 agentStories("gemini");
 agentMoved("gemini");
+agentAsClient("gemini");

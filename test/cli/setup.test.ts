@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,24 +14,30 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parse } from "smol-toml";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { withJsonEntry } from "../../src/setup/edit-json.ts";
 import { withTomlTable } from "../../src/setup/edit-toml.ts";
 import { BIN } from "../support/product.ts";
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), "lk-setup-")));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+let home = "";
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "lk-setup-")));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
 const KEY = "00".repeat(32);
+const answer = z.looseObject({ file: z.string(), state: z.string(), entry: z.record(z.string(), z.unknown()) });
 
 function setup(...words: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = { PATH: process.env["PATH"], HOME: home, LOOPKEEPER_HOME: join(home, "state"), LOOPKEEPER_KEY: KEY };
   return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, "setup", ...words], { cwd: home, env }, (error, out, err) => {
+    // A umask of a careful person must not narrow a file that others read.
+    const command = ["-c", 'umask 077; exec "$@"', "sh", process.execPath, BIN, "setup", ...words];
+    execFile("sh", command, { cwd: home, env }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
     });
   });
@@ -53,6 +61,32 @@ describe("an entry in JSON", () => {
     const after = json(before);
     for (const kept of ["// mine\r\n", '\t"z": 1, // last\r\n', "\t\t// other\r\n"]) expect(after).toContain(kept);
     expect(after).toContain('\t\t"loopkeeper": {\r\n');
+    expect(json(after)).toBe(after);
+  });
+
+  it.each([
+    [
+      "siblings on one line",
+      '{"servers": {"a":  {"command":"y"}}, "z":1}',
+      '{"servers": {"a":  {"command":"y"}, "loopkeeper": {"command":"node","args":["x"]}}, "z":1}',
+    ],
+    [
+      "a comment behind the last sibling",
+      '{\n "servers": {\n  "a": [ 1,2 ] // of a\n }\n}',
+      '{\n "servers": {\n  "a": [ 1,2 ], // of a\n  "loopkeeper": {\n   "command": "node",\n   "args": [\n    "x"\n   ]\n  }\n }\n}',
+    ],
+    [
+      "a trailing comma",
+      '{\n  "servers": {"a": {}, /* both */\n    "b": {}, // of b\n    // the end\n  },\n}\n',
+      '{\n  "servers": {"a": {}, /* both */\n    "b": {}, // of b\n    "loopkeeper": {\n      "command": "node",\n      "args": [\n        "x"\n      ]\n    }\n    // the end\n  },\n}\n',
+    ],
+    [
+      "an entry of before, and a sibling after it",
+      '{ "servers": { "loopkeeper": {"command": "old"}, /* of b */ "b":{} } }',
+      '{ "servers": { "loopkeeper": {\n  "command": "node",\n  "args": [\n    "x"\n  ]\n}, /* of b */ "b":{} } }',
+    ],
+  ])("leaves every byte of others where there is %s", (_what, before, after) => {
+    expect(json(before)).toBe(after);
     expect(json(after)).toBe(after);
   });
 
@@ -87,6 +121,7 @@ describe("a table in TOML", () => {
     });
     expect(after).not.toContain("OLD");
     expect(toml(after)).toBe(after);
+    expect(toml(before.replaceAll("\n", "\r\n"))).toBe(after.replaceAll("\n", "\r\n"));
   });
 
   it.each([
@@ -100,14 +135,15 @@ describe("a table in TOML", () => {
 
 describe("setup", () => {
   it("writes what starts this server, keeps a copy and the rights, and says so a second time", async () => {
-    const target = put("dotfiles/mcp.json", '{"mcpServers": {"other": {"command": "y"}}}');
+    const target = put("dotfiles/mcp.json", '{"mcpServers": {"other": {"command": "y"}}}', 0o664);
+    chmodSync(target, 0o664);
     mkdirSync(join(home, ".cursor"));
     symlinkSync(target, join(home, ".cursor/mcp.json"));
     const first = await setup("cursor", "--write");
     expect(first.code).toBe(0);
     expect(first.out).toContain("LOOPKEEPER_KEY");
     expect(first.out + readFileSync(target, "utf8")).not.toContain(KEY);
-    expect(statSync(target).mode & 0o777).toBe(0o640);
+    expect(statSync(target).mode & 0o777).toBe(0o664);
     expect(JSON.parse(readFileSync(`${target}.bak`, "utf8"))).toEqual({ mcpServers: { other: { command: "y" } } });
     expect((await setup("cursor", "--write")).out).toContain("set up already");
     expect(readdirSync(dirname(target))).toEqual(["mcp.json", "mcp.json.bak"]);
@@ -122,12 +158,52 @@ describe("setup", () => {
     await client.close();
   });
 
-  it("leaves a file alone that it cannot read, and names the line", async () => {
-    const file = put(".gemini/settings.json", '{\n  "mcpServers": {,\n}\n');
-    const { code, err } = await setup("gemini", "--write");
+  it.each([
+    ["gemini", ".gemini/settings.json", '{\n  "mcpServers": {,\n}\n', "line 2, column 18 cannot be read (value expected)"],
+    ["codex", ".codex/config.toml", 'model = "m"\n[a\n', "line 2, column 3 cannot be read as TOML"],
+  ])("leaves a file of %s alone that it cannot read, and names the place", async (client, path, broken, fault) => {
+    const file = put(path, broken);
+    const { code, err } = await setup(client, "--write");
     expect(code).toBe(1);
-    expect(err).toMatch(/^bad_input: .*settings\.json was not touched: line 2/u);
-    expect(readFileSync(file, "utf8")).toContain("{,");
+    expect(err).toContain(`${file} was not touched: ${fault}`);
+    expect(readFileSync(file, "utf8")).toBe(broken);
+    expect(readdirSync(dirname(file))).toEqual([basename(file)]);
+  });
+
+  it("writes the file that a link leads to, though it is not there yet", async () => {
+    const link = join(home, ".config/opencode/opencode.json");
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync("../../dotfiles/new/opencode.json", link);
+    expect((await setup("opencode", "--write")).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(home, "dotfiles/new/opencode.json"), "utf8")).toContain("loopkeeper");
+  });
+
+  it.each(["claude-code", "claude-desktop", "cursor", "vscode", "codex", "opencode", "gemini"])(
+    "changes nothing the second time for %s, and says both in --json",
+    async (client) => {
+      const first = answer.parse(JSON.parse((await setup(client, "--write", "--json")).out));
+      const text = readFileSync(first.file, "utf8");
+      const second = answer.parse(JSON.parse((await setup(client, "--write", "--json")).out));
+      expect(second).toEqual({ ...first, state: "unchanged", backup: null });
+      expect(readFileSync(first.file, "utf8")).toBe(text);
+      expect(text).not.toContain(KEY);
+    },
+  );
+
+  it("names secrets to the clients that hand on what is named, and says where none arrives", async () => {
+    const [codex, gemini, desktop] = await Promise.all(
+      ["codex", "gemini", "claude-desktop"].map((client) => setup(client, "--json")),
+    );
+    const of = (outcome: { readonly out: string } | undefined) => answer.parse(JSON.parse(outcome?.out ?? ""));
+    expect(of(codex)).toMatchObject({ entry: { env_vars: ["LOOPKEEPER_KEY"] }, named_variables: ["LOOPKEEPER_KEY"] });
+    expect(of(gemini)).toMatchObject({ entry: { env: { LOOPKEEPER_KEY: "$LOOPKEEPER_KEY" } } });
+    expect(of(desktop)).toMatchObject({ named_variables: [], missing_variables: ["LOOPKEEPER_KEY"] });
+  });
+
+  it("writes into the file of Claude Code's first versions where Claude Code still reads that one", async () => {
+    const file = put(".claude/.config.json", '{"mcpServers": {}}');
+    expect((await setup("claude-code", "--write")).out).toContain(file);
   });
 
   it("prints by default and writes nothing", async () => {
