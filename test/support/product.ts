@@ -150,15 +150,24 @@ export interface Product {
 /** A home of its own with a repository sandbox; everything is killed and removed after the calling file's tests. */
 export async function newProduct(backend: BackendName = "sqlite"): Promise<Product> {
   const product = openProduct(backend === "postgres" ? await newDatabase(inject("postgresHome")) : null);
-  afterAll(async () => {
-    await product.killEverything();
-    try {
-      await product.replays.check();
-    } finally {
-      product.box.remove();
-    }
-  });
+  opened.push(product);
   return product;
+}
+
+/** Ended by one hook of the file: a hook that is registered while a test runs is never called. */
+const opened: Product[] = [];
+afterAll(async () => {
+  const ended = await Promise.allSettled(opened.splice(0).map(endOf));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
+});
+
+async function endOf(product: Product): Promise<void> {
+  await product.killEverything();
+  try {
+    await product.replays.check();
+  } finally {
+    product.box.remove();
+  }
 }
 
 /** As `newProduct`, of any build, and nothing is ended or removed by itself. */
