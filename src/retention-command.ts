@@ -2,8 +2,9 @@ import { parseArgs } from "node:util";
 import { agentsOf, logOf, openParts } from "./app.ts";
 import { type Config, retentionOf } from "./config.ts";
 import { carryOut, type RetentionResult, type RetentionRow } from "./resume/retention.ts";
-import { bytesText, sessionsThrough, sizeLine } from "./resume/run-size.ts";
+import { sessionsThrough, sizeLine } from "./resume/run-size.ts";
 import { oneLine } from "./resume/shown.ts";
+import { bytesText } from "./run/bytes.ts";
 import { LoopkeeperError, messageOf } from "./run/errors.ts";
 import type { RetentionPolicy } from "./run/retention.ts";
 

@@ -20,7 +20,7 @@ import type { Limits } from "./limits.ts";
 import { locksLeft, setLockAside } from "./locks-left.ts";
 import { mirrorRemotes } from "./mirror-remotes.ts";
 import { actMark, observeActs } from "./observe-acts.ts";
-import { freeCheckpoints, mendRemoval, removeWorktree } from "./reclaim.ts";
+import { checkpointsLeft, freeCheckpoints, mendRemoval, removeWorktree } from "./reclaim.ts";
 import { refPacker } from "./refs.ts";
 import { normaliseRemote } from "./remote-url.ts";
 import { openRepoGit, type RepoGit } from "./repo-git.ts";
@@ -115,6 +115,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
       within(repo, async (bound) => removeWorktree(bound, workspace === null ? null : await open(workspace), input)),
     mendRemoval: (repo, worktree) => within(repo, (bound) => mendRemoval(bound, worktree, opened)),
     freeCheckpoints: (repo, input) => within(repo, (bound) => freeCheckpoints(bound, input)),
+    checkpointsLeft: (repo, input) => within(repo, (bound) => checkpointsLeft(bound, input)),
     diskUse: (repo, input) => within(repo, (bound) => diskUse(bound, input)),
     standing: (repo, worktree) => within(repo, (bound) => standing(bound, worktree)),
     commitAll: (repo, message) => within(repo, (bound) => commitAll(bound, message)),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256 } from "../run/id.ts";
 import { GitFailure } from "./git.ts";
 import type { DiskUse } from "./holdings.ts";
-import { listRunRefs } from "./refs.ts";
+import { checkpointOf, listRunRefs } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
 import { entryFor } from "./worktree-state.ts";
 
@@ -13,11 +13,11 @@ const BLOCK = 512;
 
 export async function diskUse(
   git: RepoGit,
-  input: { readonly run_id: string; readonly worktree: string | null },
+  input: { readonly run_id: string; readonly worktree: string | null; readonly only?: readonly string[] },
 ): Promise<DiskUse> {
   return {
     worktree: input.worktree === null ? 0 : await folderBytes(input.worktree),
-    checkpoints: await checkpointBytes(git, input.run_id),
+    checkpoints: await checkpointBytes(git, input.run_id, input.only),
   };
 }
 
@@ -44,8 +44,11 @@ async function folderBytes(top: string): Promise<number | null> {
 }
 
 /** What `git gc` could free if the run's hidden refs were gone. Null where git is too old to tell. */
-async function checkpointBytes(git: RepoGit, runId: string): Promise<number | null> {
-  const refs = await listRunRefs(git, runId);
+async function checkpointBytes(git: RepoGit, runId: string, only?: readonly string[]): Promise<number | null> {
+  const refs = (await listRunRefs(git, runId)).filter(({ ref }) => {
+    const id = checkpointOf(ref);
+    return only === undefined || id === null || only.includes(id);
+  });
   if (refs.length === 0) return 0;
   const others = ["--not", `--exclude=refs/loopkeeper/runs/${runId}/*`, "--all"];
   const input = refs.map(({ commit }) => `${commit}\n`).join("");

@@ -20,6 +20,7 @@ export async function holdingsOf(main: RepoGit, workspace: RepoGit | null, quest
   const tips = await tipsOf(main, workspace, question);
   return {
     ...(workspace === null ? NOTHING_THERE : await inTheTree(main, workspace)),
+    fixed: await isFixed(main, question.worktree),
     commits: await unsafeCommits(main, tips, question),
     stashes: await stashesOf(main, question, tips),
   };
@@ -27,7 +28,7 @@ export async function holdingsOf(main: RepoGit, workspace: RepoGit | null, quest
 
 const NOTHING_THERE = { uncommitted: [], ignored: [], nested: [], operation: null, locked: false } as const;
 
-async function inTheTree(main: RepoGit, git: RepoGit): Promise<Omit<Holdings, "commits" | "stashes">> {
+async function inTheTree(main: RepoGit, git: RepoGit): Promise<Omit<Holdings, "commits" | "stashes" | "fixed">> {
   // With the user's own index: what git itself calls dirty. Edits that a flag hides from it are seen when the tree is saved once more.
   const listed = await git.run(["status", "--porcelain=v1", "-z", "-uall", "--ignored=matching", "--no-renames"]);
   const uncommitted: string[] = [];
@@ -48,6 +49,11 @@ async function inTheTree(main: RepoGit, git: RepoGit): Promise<Omit<Holdings, "c
     operation: await operationOf(git.repo.git_dir),
     locked: await exists(`${git.repo.git_dir}/index.lock`),
   };
+}
+
+async function isFixed(main: RepoGit, worktree: string | null): Promise<boolean> {
+  const entry = worktree === null ? null : await entryFor(main.repo.common_dir, worktree);
+  return entry !== null && (await exists(join(entry, "locked")));
 }
 
 async function isMadeAgain(git: RepoGit, path: string): Promise<boolean> {

@@ -22,7 +22,10 @@ export interface Holdings {
   /** Submodules. */
   readonly nested: readonly string[];
   readonly operation: string | null;
+  /** Git holds the index's lock. */
   readonly locked: boolean;
+  /** Somebody told git never to remove this worktree (`git worktree lock`). */
+  readonly fixed: boolean;
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly stashes: readonly string[];
 }
@@ -35,12 +38,25 @@ export interface DiskUse {
   readonly checkpoints: number | null;
 }
 
+/** `keep`: ids of checkpoints that stay; `commits`: the run's own, where files may be too. */
+export interface CheckpointsToFree {
+  readonly run_id: string;
+  readonly keep: readonly string[];
+  readonly commits: readonly string[];
+}
+
 /** What the rest of the product asks of git before it frees something, and the freeing. */
 export interface Reclaiming<Repository> {
   /** What of a run exists nowhere else; its worktree may be gone. */
   holdings(repo: Repository, workspace: Repository | null, question: ReclaimQuestion): Promise<Holdings>;
-  /** What a run takes of the disk. A walk over the worktree: nothing for a path that has to be quick. */
-  diskUse(repo: Repository, input: { readonly run_id: string; readonly worktree: string | null }): Promise<DiskUse>;
+  /**
+   * What a run takes of the disk. A walk over the worktree: nothing for a path that has to be quick. `only`: as if of its
+   * checkpoints these alone were there.
+   */
+  diskUse(
+    repo: Repository,
+    input: { readonly run_id: string; readonly worktree: string | null; readonly only?: readonly string[] },
+  ): Promise<DiskUse>;
   /** A text that changes when branches, HEAD, index or the top folder change; cheap, and no proof that nothing did. */
   standing(repo: Repository, worktree: string | null): Promise<string>;
   /**
@@ -59,10 +75,9 @@ export interface Reclaiming<Repository> {
   ): Promise<string | null>;
   /**
    * Frees the run's checkpoints, but those to `keep`, whose every file is in a branch, a tag or a remote's branch; gives the ids of
-   * those that are still there. Commits that were left behind keep their refs. `commits`: the run's own, where files may be too.
+   * those that are still there. Commits that were left behind keep their refs.
    */
-  freeCheckpoints(
-    repo: Repository,
-    input: { readonly run_id: string; readonly keep: readonly string[]; readonly commits: readonly string[] },
-  ): Promise<readonly string[]>;
+  freeCheckpoints(repo: Repository, input: CheckpointsToFree): Promise<readonly string[]>;
+  /** The checkpoints that `freeCheckpoints` would leave. Changes nothing. */
+  checkpointsLeft(repo: Repository, input: CheckpointsToFree): Promise<readonly string[]>;
 }

@@ -1,8 +1,9 @@
 import { capture } from "./capture.ts";
 import { GitFailure } from "./git.ts";
+import type { CheckpointsToFree } from "./holdings.ts";
 import { existing } from "./holdings-of.ts";
 import { META_NAME, readMeta } from "./meta.ts";
-import { listRunRefs } from "./refs.ts";
+import { checkpointOf, listRunRefs } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
 import { changedBetween } from "./tree.ts";
 import { relinkWorktree } from "./worktree.ts";
@@ -60,24 +61,38 @@ export async function mendRemoval(
 
 /**
  * Frees checkpoints all of whose files are elsewhere: their hidden refs go, the content stays. Gives the ids of those that are
- * still there; each of them holds content that exists nowhere else, or is one to keep. `commits`: where their content may be.
+ * still there; each of them holds content that exists nowhere else, or is one to keep.
  */
-export async function freeCheckpoints(
-  git: RepoGit,
-  input: { readonly run_id: string; readonly keep: readonly string[]; readonly commits: readonly string[] },
-): Promise<string[]> {
+export async function freeCheckpoints(git: RepoGit, input: CheckpointsToFree): Promise<readonly string[]> {
+  const { left, free } = await sorted(git, input);
+  const orders = free.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join("");
+  if (orders !== "") await git.run(["update-ref", "--stdin"], { input: orders, config: ["core.fsync=reference"] });
+  return left;
+}
+
+/** See `Reclaiming.checkpointsLeft`. */
+export async function checkpointsLeft(git: RepoGit, input: CheckpointsToFree): Promise<readonly string[]> {
+  return (await sorted(git, input)).left;
+}
+
+interface Sorted {
+  /** Ids of checkpoints that stay. */
+  readonly left: readonly string[];
+  readonly free: readonly { readonly ref: string; readonly commit: string }[];
+}
+
+async function sorted(git: RepoGit, input: CheckpointsToFree): Promise<Sorted> {
   const stays = new Set(input.keep);
   const elsewhere = (await visibleOf(git, input.commits)).map((commit) => `^${commit}`);
   const left: string[] = [];
-  let orders = "";
+  const free: Sorted["free"][number][] = [];
   for (const { ref, commit } of await listRunRefs(git, input.run_id)) {
-    const id = ref.slice(ref.lastIndexOf("/") + 1);
-    if (!id.startsWith("cp_")) continue;
+    const id = checkpointOf(ref);
+    if (id === null) continue;
     if (stays.has(id) || (await holdsMore(git, commit, elsewhere))) left.push(id);
-    else orders += `delete ${ref} ${commit}\n`;
+    else free.push({ ref, commit });
   }
-  if (orders !== "") await git.run(["update-ref", "--stdin"], { input: orders, config: ["core.fsync=reference"] });
-  return left;
+  return { left, free };
 }
 
 /** What a person sees. A stash, a reflog or another hidden ref keeps nothing safe, since they go by themselves. */

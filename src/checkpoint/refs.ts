@@ -24,6 +24,12 @@ export function incomingRef(runId: string, id: string): string {
   return `${runRefs(runId).replace("refs/loopkeeper/runs/", "refs/loopkeeper/in/")}/${id}`;
 }
 
+/** The checkpoint that a hidden ref of a run is; null for one that keeps commits which were left behind. */
+export function checkpointOf(ref: string): string | null {
+  const name = ref.slice(ref.lastIndexOf("/") + 1);
+  return name.startsWith("cp_") ? name : null;
+}
+
 /** Every hidden ref of a run with its commit. */
 export function listRunRefs(git: RepoGit, runId: string): Promise<{ ref: string; commit: string }[]> {
   return listRefs(git, `${runRefs(runId)}/`);

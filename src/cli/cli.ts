@@ -2,7 +2,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { type Command, commandsOf } from "./commands.ts";
 import { complete } from "./completion.ts";
 import { completionScript } from "./completion-scripts.ts";
-import { confirmed, mayReclaim } from "./confirm.ts";
+import { confirmed, reclaimed } from "./confirm.ts";
 import { type CliDoor, callerOf } from "./door.ts";
 import { EXIT_CODES } from "./exit-code.ts";
 import { findRunId } from "./find-run.ts";
@@ -47,7 +47,7 @@ async function runCommand(command: Command, words: readonly string[], door: CliD
 }
 
 async function carryOut(session: Session): Promise<number> {
-  const { door, command, args } = session;
+  const { door, command, line, args } = session;
   switch (command.name) {
     case "reset":
     case "redo":
@@ -59,7 +59,7 @@ async function carryOut(session: Session): Promise<number> {
     case "transcript":
       return readTranscript(session);
     case "archive":
-      if (!(await mayReclaim(session))) return EXIT_CODES.needs_confirmation.code;
+      if (args["reclaim"] === true && args["archived"] !== false && !line.json && door.canAsk) return reclaimed(session);
       break;
   }
   return show(session, await door.call(command.tool, args, callerOf(door)));

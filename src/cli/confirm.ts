@@ -1,7 +1,9 @@
 import type { CallResult } from "../tools/call.ts";
+import { reclaimPreviewOutput, viewReclaimPreview } from "../tools/view-reclaim-preview.ts";
 import { callerOf } from "./door.ts";
 import { EXIT_CODES } from "./exit-code.ts";
 import { contextOf, type Session, show } from "./show.ts";
+import { viewOf } from "./views.ts";
 import { commandLineFor } from "./words.ts";
 
 /** Times that a preview is shown anew because something moved while the person read it. */
@@ -36,18 +38,45 @@ async function asked(session: Session, first: CallResult, firstToken: string): P
   let [result, token] = [first, firstToken];
   for (let round = 0; round < ROUNDS; round += 1) {
     show(session, result);
-    const { door, command } = session;
-    const answer = await door.ask(`\nType "${command.name}" to do it, anything else leaves all as it is: `);
-    if (answer?.trim().toLowerCase() !== command.name) {
-      door.out("Nothing was changed.");
-      return EXIT_CODES.needs_confirmation.code;
-    }
+    if (!(await agreed(session, "do it"))) return EXIT_CODES.needs_confirmation.code;
     result = await call(session, { ...session.args, confirm_token: token });
     const again = tokenOf(result);
     if (again === null) return show(session, result);
     token = again;
   }
   return showPreview(session, result, token);
+}
+
+/** The person types the command's own word: what takes something away is not done by a key pressed too soon. */
+async function agreed({ door, command }: Session, to: string): Promise<boolean> {
+  const answer = await door.ask(`\nType "${command.name}" to ${to}, anything else leaves all as it is: `);
+  if (answer?.trim().toLowerCase() === command.name) return true;
+  door.out("Nothing was changed.");
+  return false;
+}
+
+/**
+ * `archive --reclaim` at a terminal: what would go and stay first, then the deed on the very revision that was shown. What has to
+ * stay as a whole is archived and not freed.
+ */
+export async function reclaimed(session: Session): Promise<number> {
+  const { door, args } = session;
+  for (let round = 0; ; round += 1) {
+    const looked = await door.call(viewReclaimPreview, { run_id: args["run_id"] }, callerOf(door));
+    if (!looked.ok) return show(session, looked);
+    const { frees, archived, revision } = reclaimPreviewOutput.parse(looked.structured);
+    door.out(viewOf(viewReclaimPreview.name, looked.structured, contextOf(door)) ?? looked.text);
+    if (frees === false && archived) return EXIT_CODES.ok.code;
+    const to = frees === false ? "archive it without freeing anything" : "do it";
+    if (session.line.switches.yes !== true && !(await agreed(session, to))) return EXIT_CODES.needs_confirmation.code;
+    const result = await call(session, { expected_revision: revision, ...args, reclaim: frees !== false });
+    const moved = !result.ok && result.code === "revision_conflict" && args["expected_revision"] === undefined;
+    if (!moved || round + 1 >= ROUNDS) {
+      door.out("");
+      return show(session, result);
+    }
+    door.out("\nThe run moved meanwhile, and nothing was changed. This is how it is now.\n");
+  }
 }
 
 function showPreview(session: Session, preview: CallResult, token: string): number {
@@ -71,15 +100,4 @@ function tokenOf(result: CallResult): string | null {
 
 function call({ door, command }: Session, args: Readonly<Record<string, unknown>>): Promise<CallResult> {
   return door.call(command.tool, args, callerOf(door));
-}
-
-/** Freeing a run's workspace has no preview and no way back: at a terminal it is asked for. True when it may go on. */
-export async function mayReclaim({ door, line, args }: Session): Promise<boolean> {
-  if (args["reclaim"] !== true || line.json || line.switches.yes === true || !door.canAsk) return true;
-  const answer = await door.ask(
-    "This frees the run's worktree and the agent's files, if all of it exists elsewhere; it cannot be resumed afterwards. Go on? [y/N] ",
-  );
-  if (/^y(es)?$/iu.test(answer?.trim() ?? "")) return true;
-  door.out("Nothing was changed.");
-  return false;
 }

@@ -2,6 +2,8 @@ import type { z } from "zod";
 import { shortId } from "../run/id.ts";
 import type { redoOutput } from "../tools/run-redo.ts";
 import type { resetOutput } from "../tools/run-reset.ts";
+import type { consequencesSchema } from "../tools/schemas.ts";
+import type { ReclaimPreview } from "../tools/view-reclaim-preview.ts";
 import { hanging } from "./layout.ts";
 import { doNext } from "./render-run.ts";
 import { sections, type ViewContext } from "./view.ts";
@@ -10,10 +12,10 @@ import { inCommandWords } from "./words.ts";
 /** What a reset or a redo would do, and what it did. */
 export type Restoring = z.output<typeof resetOutput> | z.output<typeof redoOutput>;
 
+type Consequences = z.output<typeof consequencesSchema>;
+
 export function renderPreview(answer: Restoring, ctx: ViewContext): string {
   const { consequences, preview_again: again } = answer;
-  const lines = (list: readonly string[]): readonly string[] =>
-    list.flatMap((text) => hanging("  * ", inCommandWords(text, ctx.commands), ctx.screen));
   return [
     ...(again == null
       ? []
@@ -25,16 +27,34 @@ export function renderPreview(answer: Restoring, ctx: ViewContext): string {
           ctx.screen,
         )),
     ...hanging("", answer.summary, ctx.screen),
-    ...sections(ctx, [
-      { title: "What happens", lines: lines(consequences?.happens ?? []) },
-      { title: "What it undoes", lines: lines(consequences?.undoes ?? []) },
-      { title: "What it cannot undo", lines: lines(consequences?.cannot_undo ?? []) },
-      {
-        title: "Left alone, because others changed it since (--overwrite PATH takes it back all the same)",
-        lines: lines((consequences?.conflicts ?? []).map((one) => `${one.path}: changed by ${one.changed_by}`)),
-      },
-    ]),
+    ...(consequences === undefined ? [] : consequenceLines(consequences, ctx)),
   ].join("\n");
+}
+
+/** What freeing a run's workspace would do; what has to stay as a whole stands with its reasons. */
+export function renderReclaimPreview({ frees, consequences, kept }: ReclaimPreview, ctx: ViewContext): string {
+  const why = frees === true ? null : { title: "Why it stays", lines: bullets(kept, ctx) };
+  return [...consequenceLines(consequences, ctx).slice(1), ...sections(ctx, [why])].join("\n");
+}
+
+function consequenceLines(consequences: Consequences, ctx: ViewContext): readonly string[] {
+  const { happens, undoes, cannot_undo, conflicts } = consequences;
+  return sections(ctx, [
+    { title: "What happens", lines: bullets(happens, ctx) },
+    { title: "What it undoes", lines: bullets(undoes, ctx) },
+    { title: "What it cannot undo", lines: bullets(cannot_undo, ctx) },
+    {
+      title: "Left alone, because others changed it since (--overwrite PATH takes it back all the same)",
+      lines: bullets(
+        conflicts.map((one) => `${one.path}: changed by ${one.changed_by}`),
+        ctx,
+      ),
+    },
+  ]);
+}
+
+function bullets(list: readonly string[], ctx: ViewContext): readonly string[] {
+  return list.flatMap((text) => hanging("  * ", inCommandWords(text, ctx.commands), ctx.screen));
 }
 
 export function renderRestored(answer: Restoring, ctx: ViewContext): string {

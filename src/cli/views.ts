@@ -10,11 +10,12 @@ import { resumeOutput } from "../tools/run-resume.ts";
 import { statusOutput } from "../tools/run-status.ts";
 import { transcriptOutput } from "../tools/run-transcript.ts";
 import { commonShape } from "../tools/schemas.ts";
+import { reclaimPreviewOutput } from "../tools/view-reclaim-preview.ts";
 import { patchLines, statLines } from "./render-diff.ts";
 import { renderArchived, renderDone, renderResumed, renderStarted } from "./render-done.ts";
 import { renderExplain } from "./render-explain.ts";
 import { renderList } from "./render-list.ts";
-import { type Restoring, renderPreview, renderRestored } from "./render-preview.ts";
+import { type Restoring, renderPreview, renderReclaimPreview, renderRestored } from "./render-preview.ts";
 import { renderStatus } from "./render-status.ts";
 import { renderTranscript } from "./render-transcript.ts";
 import { spelledOut } from "./spell-out.ts";
@@ -51,6 +52,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   run_stop: done,
   run_instruct: done,
   run_archive: view(archiveOutput, renderArchived),
+  reclaim_preview: view(reclaimPreviewOutput, renderReclaimPreview),
 };
 
 /** The answer of a tool for a person, with nothing in it that a terminal obeys but our own colours. Null: there is no view. */

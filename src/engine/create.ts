@@ -2,7 +2,7 @@ import { messageOf, systemCode } from "../run/errors.ts";
 import { type AgentsOptions, namedAgents } from "./agents.ts";
 import type { Agents, EngineStart, Engines } from "./engine.ts";
 import type { Environment } from "./environment.ts";
-import { freeSession, sessionSize } from "./free-session.ts";
+import { freeableSession, freeSession, sessionSize } from "./free-session.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 import { runCommand } from "./run-command.ts";
@@ -47,6 +47,7 @@ export function createEngines(options: EnginesOptions): Engines {
     hasSession: (input) => hasSession(options.env, input),
     sessionSize: (input) => sessionSize(options.env, input),
     freeSession: (input) => freeSession(options.env, input),
+    freeableSession: (input) => freeableSession(options.env, input),
   };
 }
 

@@ -214,4 +214,6 @@ export interface Engines {
    * who went on with the conversation keeps all of it.
    */
   freeSession(input: SessionOf & { readonly untouched_since: string }): Promise<FreedSession>;
+  /** What `freeSession` would answer now. Removes nothing. */
+  freeableSession(input: SessionOf & { readonly untouched_since: string }): Promise<FreedSession>;
 }

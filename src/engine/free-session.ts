@@ -17,14 +17,27 @@ export async function sessionSize(base: Environment, input: SessionOf): Promise<
 }
 
 /** See `Engines.freeSession`. */
-export async function freeSession(
-  base: Environment,
-  input: SessionOf & { readonly untouched_since: string },
-): Promise<FreedSession> {
+export async function freeSession(base: Environment, input: FreeInput): Promise<FreedSession> {
+  return freeing(base, input, async ({ profile, place, files }) => {
+    if (profile.deleteSession !== undefined) await profile.deleteSession(place);
+    else for (const file of files) await remove(file);
+  });
+}
+
+/** See `Engines.freeableSession`. */
+export async function freeableSession(base: Environment, input: FreeInput): Promise<FreedSession> {
+  return freeing(base, input, async () => {});
+}
+
+type FreeInput = SessionOf & { readonly untouched_since: string };
+
+/** What keeps the files is judged here for the look and for the deed alike. */
+async function freeing(base: Environment, input: FreeInput, free: (found: Found) => Promise<void>): Promise<FreedSession> {
   const unknown = { freed: 0, kept: `it is not known where ${input.agent.name} keeps them` };
   // Files are found by the id: one that could be a part of another name may be anybody's.
   if (!/^[\w-]{16,200}$/.test(input.session_id)) return unknown;
-  return withFiles<FreedSession>(base, input, unknown, async ({ profile, place, files }) => {
+  return withFiles<FreedSession>(base, input, unknown, async (found) => {
+    const { profile, files } = found;
     const sizes = await Promise.all(files.map(async ({ path }) => (await stat(path)).size));
     const freed = sizes.reduce((sum, bytes) => sum + bytes, 0);
     for (const file of files) {
@@ -32,9 +45,7 @@ export async function freeSession(
       if (at === null || at > msOf(input.untouched_since))
         return { freed: 0, kept: `somebody went on with the conversation after the stop${at === null ? "" : ` (${isoOf(at)})`}` };
     }
-    if (files.length === 0) return { freed: 0, kept: null };
-    if (profile.deleteSession !== undefined) await profile.deleteSession(place);
-    else for (const file of files) await remove(file);
+    if (files.length > 0) await free(found);
     return { freed, kept: null };
   });
 }

@@ -1,5 +1,6 @@
 import { carryOut, type RetentionContext } from "../resume/retention.ts";
-import { bytesText, sessionsThrough } from "../resume/run-size.ts";
+import { sessionsThrough } from "../resume/run-size.ts";
+import { bytesText } from "../run/bytes.ts";
 import type { LoopContext } from "./context.ts";
 
 /** How much longer a worker waits for its next pass while it drives runs: one that is never idle passes all the same. */

@@ -149,7 +149,11 @@ function headHappens(run: RunRecord, { plan, repo }: RunRestore): string[] {
 const short = (ref: string | null): string | null => ref?.replace(/^refs\/heads\//u, "") ?? null;
 
 /** Names the run so that nobody resets the wrong one. */
-async function whichRun(deps: Deps, run: RunRecord, verb: string): Promise<string> {
+export async function whichRun(
+  deps: { readonly store: Pick<Store, "runsOfRepository"> },
+  run: RunRecord,
+  verb: string,
+): Promise<string> {
   const hours = (msOf(now()) - msOf(run.created_at)) / 3_600_000;
   const age = hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} h`;
   const runs = await deps.store.runsOfRepository({

@@ -1,7 +1,7 @@
 import { beforeReset, defaultFrom, type GateFacts, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 
-export const OFFERS = ["resume", "answer", "grant", "redo", "reset", "stop", "instruct", "archive"] as const;
+export const OFFERS = ["resume", "answer", "grant", "redo", "reset", "stop", "instruct", "archive", "reclaim"] as const;
 
 /** One thing that a person can want of a run: allowed now, or why not. */
 export interface Offer {
@@ -32,6 +32,7 @@ export function offers(facts: GateFacts, nowMs: number): readonly Offer[] {
     offer("stop", waits ? "Cancel the wait" : "Stop", refusalOf("stop", run)),
     offer("instruct", "Instruct", refusalOf("instruct", run), ["instructions"]),
     offer("archive", run.archived_at === null ? "Archive" : "Unarchive", refusalOf("archive", run)),
+    offer("reclaim", "Free its workspace", refusalOf("archive", run) ?? (run.reclaimed_at === null ? null : FREED)),
   ];
 }
 
@@ -51,6 +52,7 @@ function offer(action: Offer["action"], label: string, refused: Refusal | null, 
 }
 
 const ASKED_NOTHING: Refusal = { code: "not_allowed", word: "asked_nothing", message: "the run asked nothing." };
+const FREED: Refusal = { code: "not_allowed", word: "reclaimed", message: "its workspace was freed; nothing is left to free." };
 const NEVER_BEGAN: Refusal = {
   code: "not_allowed",
   word: "never_began",

@@ -1,7 +1,7 @@
+import { bytesText } from "../run/bytes.ts";
 import type { RunEventRecord } from "../run/event.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
-import { bytesText } from "./run-size.ts";
 import { oneLine } from "./shown.ts";
 
 /** Who put a run away or freed it, when and by which rule, and what keeps the policy from freeing it: a sentence each. */

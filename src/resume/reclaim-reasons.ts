@@ -103,6 +103,7 @@ async function reasons(deps: ReasonDeps, run: RunRecord, { repo, workspace, comm
     lasting: [
       ...(workspace === null ? lostTree(run) : []),
       ...(inPlace ? await ownEdits(deps, run, repo) : treeReasons(tree, held)),
+      ...(held.fixed ? [`${tree}: it is locked; git worktree unlock lets it go`] : []),
       ...commitReasons(held),
       ...(held.stashes.length === 0 ? [] : [`stashes: ${some(held.stashes)}`]),
     ],

@@ -1,11 +1,12 @@
+import { bytesText } from "../run/bytes.ts";
 import { isoOf, msOf } from "../run/clock.ts";
 import { LoopkeeperError, messageOf } from "../run/errors.ts";
 import type { RetentionPolicy } from "../run/retention.ts";
 import { isOfHost, type RunRecord } from "../run/run.ts";
 import { freeByPolicy, type PutAwayContext, putAway } from "./put-away.ts";
-import { judge } from "./reclaim-reasons.ts";
+import { reclaimOutlook } from "./reclaim-outlook.ts";
 import { type Due, dueByAge, HANDLED, latestDueMs, spared } from "./retention-due.ts";
-import { bytesText, freeable, type RunSize, sizeOf } from "./run-size.ts";
+import { freeable, type RunSize, sizeOf } from "./run-size.ts";
 
 /**
  * A retention policy, carried out: what is due by age, then, oldest first, what makes room. Each run is judged and freed by the
@@ -142,19 +143,13 @@ class Pass {
       if (apply) await putAway(ctx, run, { archived: true, reclaim: false, by: "policy", why: due.why });
       return { ...NOTHING, done: true };
     }
-    const { kept, done, freed, freed_bytes } = apply ? await this.#free(run, due, size) : await this.#wouldFree(run, size);
+    const { kept, done, freed, freed_bytes } = apply ? await this.#free(run, due, size) : await reclaimOutlook(this.#ctx, run);
     if (!done) {
       // What stays where it is may be old enough to leave the lists all the same.
       const age = await this.#due(run, { ...policy, reclaim_after_days: null });
       if (age.what === "archive") await this.#act(run, age, size);
     }
     return { kept, done, freed, freed_bytes };
-  }
-
-  async #wouldFree(run: RunRecord, size: RunSize | null): Promise<typeof NOTHING> {
-    const { kept } = await judge(this.#ctx, run);
-    if (kept !== null) return { ...NOTHING, kept };
-    return { ...NOTHING, done: true, freed_bytes: freeable(size ?? (await sizeOf(this.#ctx, run))) };
   }
 
   async #free(run: RunRecord, due: Due, size: RunSize | null): Promise<typeof NOTHING> {

@@ -1,4 +1,5 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
+import { bytesText } from "../run/bytes.ts";
 import { isOfHost, type RunRecord } from "../run/run.ts";
 import type { Store } from "../store/store.ts";
 
@@ -19,8 +20,16 @@ export interface RunSize {
 /** What this host knows of the agent's own files. */
 export interface Sessions {
   size(run: RunRecord, session: string): Promise<number | null>;
-  /** Bytes freed, and why the files stay (null: none is left). Files that changed after the stop are not touched. */
-  free(run: RunRecord, session: string): Promise<{ readonly freed: number; readonly kept: string | null }>;
+  /** Files that changed after the stop are not touched. */
+  free(run: RunRecord, session: string): Promise<FreedFiles>;
+  /** What `free` would answer now. Removes nothing. */
+  freeable(run: RunRecord, session: string): Promise<FreedFiles>;
+}
+
+/** Bytes freed, and why the files stay; null: none is left. */
+export interface FreedFiles {
+  readonly freed: number;
+  readonly kept: string | null;
 }
 
 interface SessionInput<Agent> {
@@ -32,13 +41,28 @@ interface SessionInput<Agent> {
 /** How an agent's files are got at, whatever an agent is there. */
 interface SessionEngines<Agent> {
   sessionSize(input: SessionInput<Agent>): Promise<number | null>;
-  freeSession(
-    input: SessionInput<Agent> & { readonly untouched_since: string },
-  ): Promise<{ readonly freed: number; readonly kept: string | null }>;
+  freeSession(input: FreeInput<Agent>): Promise<FreedFiles>;
+  freeableSession(input: FreeInput<Agent>): Promise<FreedFiles>;
 }
+
+type FreeInput<Agent> = SessionInput<Agent> & { readonly untouched_since: string };
 
 /** The agent's own files of runs on this host. They are asked for from the repository: the worktree may be gone. */
 export function sessionsThrough<Agent>(engines: SessionEngines<Agent>, agentOf: (run: RunRecord) => Promise<Agent>): Sessions {
+  const freeing = async (
+    run: RunRecord,
+    session_id: string,
+    free: (input: FreeInput<Agent>) => Promise<FreedFiles>,
+  ): Promise<FreedFiles> => {
+    const agent = await agentOf(run).catch(() => null);
+    if (agent === null) return { freed: 0, kept: `the agent ${run.agent} is not here to tell where they are` };
+    const untouched_since = run.stop?.at ?? run.created_at;
+    try {
+      return await free({ agent, session_id, cwd: run.repo_path, untouched_since });
+    } catch {
+      return { freed: 0, kept: "they could not be removed" };
+    }
+  };
   return {
     size: async (run, session_id) => {
       try {
@@ -47,16 +71,8 @@ export function sessionsThrough<Agent>(engines: SessionEngines<Agent>, agentOf: 
         return null;
       }
     },
-    free: async (run, session_id) => {
-      const agent = await agentOf(run).catch(() => null);
-      if (agent === null) return { freed: 0, kept: `the agent ${run.agent} is not here to tell where they are` };
-      const untouched_since = run.stop?.at ?? run.created_at;
-      try {
-        return await engines.freeSession({ agent, session_id, cwd: run.repo_path, untouched_since });
-      } catch {
-        return { freed: 0, kept: "they could not be removed" };
-      }
-    },
+    free: (run, session) => freeing(run, session, (input) => engines.freeSession(input)),
+    freeable: (run, session) => freeing(run, session, (input) => engines.freeableSession(input)),
   };
 }
 
@@ -101,19 +117,6 @@ async function sessionBytes(deps: Deps, run: RunRecord): Promise<number | null> 
 /** All of it that a reclaim may free; what is not known counts as nothing. */
 export function freeable(size: RunSize): number {
   return (size.worktree ?? 0) + (size.checkpoints ?? 0) + (size.session ?? 0) + size.copies;
-}
-
-const UNITS = ["B", "KB", "MB", "GB", "TB"] as const;
-
-/** `12.3 MB`; units of 1,024. */
-export function bytesText(bytes: number): string {
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024 && unit < UNITS.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
-  return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${UNITS[unit] ?? "B"}`;
 }
 
 /** One line: `worktree 12.3 MB, checkpoints 1.2 MB, ...`. */

@@ -32,7 +32,14 @@ export interface ToolContext {
   readonly agents: Agents;
   readonly engines: Pick<
     Engines,
-    "processIdentity" | "isAlive" | "killMarked" | "hasSession" | "processesIn" | "sessionSize" | "freeSession"
+    | "processIdentity"
+    | "isAlive"
+    | "killMarked"
+    | "hasSession"
+    | "processesIn"
+    | "sessionSize"
+    | "freeSession"
+    | "freeableSession"
   >;
   readonly settings: ToolSettings;
   /** This host, as drivers name it. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { putAway } from "../resume/put-away.ts";
 import type { Reclaimed } from "../resume/reclaim.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
-import { bytesText } from "../resume/run-size.ts";
+import { bytesText } from "../run/bytes.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
 import { defineTool } from "./define-tool.ts";

@@ -9,6 +9,7 @@ import { headView } from "./view-head.ts";
 import { ledgerView } from "./view-ledger.ts";
 import { viewPatch } from "./view-patch.ts";
 import { viewPlans } from "./view-plans.ts";
+import { viewReclaimPreview } from "./view-reclaim-preview.ts";
 import { viewTimeline } from "./view-timeline.ts";
 
 /** Readings for the console, which the REST door offers beside the tools. */
@@ -24,4 +25,5 @@ export const VIEWS: readonly Tool[] = [
   viewCheckpoints,
   viewChanges,
   viewPatch,
+  viewReclaimPreview,
 ];

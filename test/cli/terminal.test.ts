@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Door, fileAppears, newProduct } from "../support/product.ts";
@@ -100,6 +100,48 @@ describe("at a terminal", () => {
     const refused = await asked.ended;
     expect([refused.code, refused.text.includes("Nothing was changed.")]).toEqual([3, true]);
     expect(readFileSync(join(product.home, "workspaces", run.slice(4, 12), "src/half.ts"), "utf8")).toContain("one");
+  });
+
+  it("shows what a reclaim frees and why it would not, asks, and frees exactly that", async () => {
+    product.agent("frees", [
+      [{ edit: { path: "n", content: "n\n" } }, { report: { completed: ["n"], intended: [], verdict: "done" } }],
+    ]);
+    const own = product.box.repo("frees");
+    const started = await door.start({ repo: own, objective: "Free it", agent: "frees" });
+    const { run_id, workspace, repository } = await door.ended(started.run_id);
+    const place = { ...at(80), cwd: own };
+    const line = `loopkeeper archive ${run_id.slice(4, 12)} --reclaim`;
+    const stays = atTerminal(line, place);
+    await stays.shows('Type "archive" to archive it without freeing anything');
+    expect(stays.text()).toMatch(/What happens.*Why it stays.*not committed: n/su);
+    expect(stays.text()).not.toContain("What it cannot undo");
+    stays.type("no\n");
+    expect((await stays.ended).code).toBe(3);
+    expect((await door.call("run_status", { run_id })).run?.["archived_at"]).toBeNull();
+
+    product.box.sh(workspace.path, "git add -A && git commit -qm 'Add n'");
+    product.box.git(own, "merge", "-q", repository.branch ?? "");
+    const asked = atTerminal(line, place);
+    await asked.shows('Type "archive" to do it');
+    expect(asked.text().replaceAll(/\s+/gu, " ")).toMatch(
+      /What happens.*of this disk are freed.*Goes: worktree .*What it cannot undo.*does not come back/u,
+    );
+    // It moves while the person reads: what is shown now is what it has become.
+    await door.call("run_archive", { run_id });
+    asked.type("archive\n");
+    await asked.shows("The run moved meanwhile");
+    await asked.shows(/stays archived[\s\S]*Type "archive" to do it/u);
+    expect(existsSync(workspace.path)).toBe(true);
+    asked.type("archive\n");
+    const done = await asked.ended;
+    expect([done.code, existsSync(workspace.path)]).toEqual([0, false]);
+    expect(done.text).toMatch(/Freed/u);
+
+    // Where nobody can be asked, and with --yes, it does what the tool does.
+    const piped = await inPipes(line);
+    expect([piped.code, piped.out.includes("What happens")]).toEqual([0, false]);
+    const yes = await atTerminal(`${line} --yes`, place).ended;
+    expect([yes.code, yes.text.replaceAll(/\s+/gu, " ").includes("nothing is left to free")]).toEqual([0, true]);
   });
 
   it("waits with a live line, and gives the cursor back at Ctrl-C without stopping the run", async () => {

@@ -224,19 +224,50 @@ describe("consequences", () => {
     await door.call("run_stop", { run_id: run.run_id });
   });
 
-  it("archives, frees the workspace where nothing would be lost, and says what was kept", async () => {
+  it("says by name why a workspace stays and offers plain archiving; later it shows what goes, looks again when the run moved, and frees it", async () => {
     const run = await stoppedRun("put-away");
-    const { page } = await open(`/runs/${run.run_id}`);
+    const { page, complaints } = await open(`/runs/${run.run_id}`);
     await button(page, "More actions").first().click();
     await page.getByRole("menuitem", { name: /^Archive/u }).click();
+    await button(page, "Free its workspace too…").click();
+    await dialog(page).getByText("Why it stays").waitFor();
     await dialog(page)
-      .getByLabel(/^Free its workspace/u)
-      .check();
-    await dialog(page).getByRole("button", { name: "Archive and free its workspace" }).click();
-    await dialog(page).getByText("Kept, because it is needed or exists nowhere else").waitFor();
-    expect(existsSync(run.workspace.path)).toBe(true);
-    await button(page, "Close").first().click();
+      .getByText(/not committed: b\.txt/u)
+      .waitFor();
+    await dialog(page)
+      .getByText(/neither pushed nor merged.*Begin/u)
+      .waitFor();
+    expect(await dialog(page).getByText("What it cannot undo").count()).toBe(0);
+    expect(await axe(page)).toEqual([]);
+    await button(page, "Only archive it").click();
     await head(page).getByText("archived", { exact: true }).first().waitFor();
+    expect(existsSync(run.workspace.path)).toBe(true);
+
+    const { path } = run.workspace;
+    product.box.sh(path, "git add -A && git commit -qm 'The rest'");
+    product.box.git(join(product.box.dir, "put-away"), "merge", "-q", run.repository.branch ?? "");
+    await button(page, "More actions").first().click();
+    await page.getByRole("menuitem", { name: /^Free its workspace/u }).click();
+    await dialog(page).getByText("What happens").waitFor();
+    await dialog(page).getByText(`Goes: worktree ${path}`).waitFor();
+    await dialog(page).getByText("What it cannot undo").waitFor();
+    expect(await dialog(page).getByText("What it undoes").count()).toBe(0);
+    await button(page, /^how/u).click();
+    await dialog(page).getByText("never by force").waitFor();
+    expect(await axe(page)).toEqual([]);
+    // Somebody brings it back meanwhile: the page says so, and shows that it would be archived too.
+    await door.call("run_archive", { run_id: run.run_id, archived: false });
+    await button(page, /^Free [\d.]+ [KM]?B$/u).click();
+    await dialog(page).getByRole("alert").getByText("The run moved since you looked").waitFor();
+    expect(existsSync(path)).toBe(true);
+    await button(page, /^Archive and free [\d.]+ [KM]?B$/u).click();
+    await dialog(page).getByRole("heading", { name: "Free its workspace: done" }).waitFor();
+    await dialog(page).getByText(`worktree ${path}`).waitFor();
+    expect(existsSync(path)).toBe(false);
+    await button(page, "Close").first().click();
+    await button(page, "More actions").first().click();
+    await page.getByRole("menuitem", { name: /^Free its workspace.*nothing is left to free/u }).waitFor();
+    expect(complaints.filter((line) => !line.includes("412"))).toEqual([]);
   });
 });
 

@@ -61,6 +61,14 @@ test(
     }
     writeFileSync(join(beside.workspace.path, "a.txt"), "by a person\n");
 
+    // Told before it is done: of a removal that was broken off nobody can, and looking mends nothing.
+    const look = await home.retention({ reclaim_after_days: 0 });
+    expect(look.runs.find((row) => row.run_id === torn.run_id)).toMatchObject({
+      done: false,
+      kept: [expect.stringContaining("its removal was broken off")],
+    });
+    expect(existsSync(join(torn.workspace.path, "n"))).toBe(false);
+
     const { runs: rows } = await home.retention({ reclaim_after_days: 0 }, "--apply");
     expect(rows.filter((row) => !row.done).map((row) => [row.run_id, row.kept])).toEqual([
       [beside.run_id, [expect.stringContaining("not committed: a.txt")]],

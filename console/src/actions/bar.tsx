@@ -48,7 +48,7 @@ export function ActionBar({
           key: offer.action,
           label: `${offer.label}${DOTS.has(offer.action) ? "…" : ""}`,
           refused: offer.allowed ? null : offer.why,
-          danger: offer.action === "reset" || offer.action === "redo",
+          danger: TAKES_AWAY.has(offer.action),
           onSelect: () => want({ action: offer.action, run_id: run.run_id }),
         }))}
       />
@@ -66,7 +66,10 @@ const DOTS: ReadonlySet<OfferView["action"]> = new Set([
   "stop",
   "instruct",
   "archive",
+  "reclaim",
 ]);
+
+const TAKES_AWAY: ReadonlySet<OfferView["action"]> = new Set(["reset", "redo", "reclaim"]);
 
 function likelyOf(run: Acted, offers: readonly OfferView[]): readonly OfferView["action"][] {
   const asked = offers.some((offer) => offer.action === "answer" && offer.allowed);

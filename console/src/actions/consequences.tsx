@@ -7,6 +7,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Check, Choice, Field, inputClass } from "../ui/field.tsx";
 import { Info } from "../ui/info.tsx";
 import { Fault, Skeleton } from "../ui/notice.tsx";
+import { ConsequenceLists, type ConsequencesTold } from "./consequence-lists.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
 import { IterationsField } from "./iterations-field.tsx";
@@ -18,10 +19,7 @@ import { deedName, type RestoreDraft, wishOf } from "./restore-draft.ts";
 interface Preview extends DeedAnswer {
   readonly needs_confirmation?: boolean;
   readonly preview_again?: "expired" | "changed" | null;
-  readonly consequences?: {
-    readonly happens: readonly string[];
-    readonly undoes: readonly string[];
-    readonly cannot_undo: readonly string[];
+  readonly consequences?: ConsequencesTold & {
     readonly conflicts: readonly { readonly path: string; readonly changed_by: string }[];
   };
   readonly confirm_token?: string;
@@ -203,9 +201,7 @@ function Consequences({ preview, draft, dimmed, onLook }: Part & { readonly prev
           {AGAIN[preview.preview_again]}
         </p>
       )}
-      <List title="What happens" items={consequences.happens} />
-      <List title="What it undoes" items={consequences.undoes} />
-      <List title="What it cannot undo" items={consequences.cannot_undo} />
+      <ConsequenceLists consequences={consequences} />
       <Conflicts conflicts={consequences.conflicts} draft={draft} onLook={onLook} />
       <div className="mb-3 flex flex-wrap items-center gap-x-2">
         <Info label="how">

@@ -11,6 +11,7 @@ import { Refused } from "./frame.tsx";
 import { GrantDialog } from "./grant.tsx";
 import { InstructDialog } from "./instruct.tsx";
 import type { ActionProps } from "./props.ts";
+import { ReclaimDialog } from "./reclaim.tsx";
 import { ResumeDialog } from "./resume.tsx";
 import { StopDialog } from "./stop.tsx";
 import type { Wanted } from "./want.ts";
@@ -24,6 +25,7 @@ const TITLES: Readonly<Record<OfferView["action"], string>> = {
   stop: "Stop",
   instruct: "Instruct",
   archive: "Archive",
+  reclaim: "Free its workspace",
 };
 
 const DIALOGS: Readonly<Record<OfferView["action"], (props: ActionProps) => React.JSX.Element>> = {
@@ -35,6 +37,7 @@ const DIALOGS: Readonly<Record<OfferView["action"], (props: ActionProps) => Reac
   stop: StopDialog,
   instruct: InstructDialog,
   archive: ArchiveDialog,
+  reclaim: ReclaimDialog,
 };
 
 /**

@@ -24,13 +24,6 @@ export function tokens(count: number): string {
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 2 : 1)} M`;
 }
 
-export function bytes(count: number): string {
-  if (count < 1_000) return `${count} B`;
-  if (count < 1_000_000) return `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)} kB`;
-  if (count < 1_000_000_000) return `${(count / 1_000_000).toFixed(1)} MB`;
-  return `${(count / 1_000_000_000).toFixed(2)} GB`;
-}
-
 export const count = (number: number): string => number.toLocaleString("en");
 
 /** `1 file`, `2 files`. */

@@ -1,9 +1,10 @@
 import { useState } from "react";
 import { Link } from "react-router";
+import { bytesText } from "../../../../../src/run/bytes.ts";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { CheckpointList } from "../../../../../src/tools/view-checkpoints.ts";
 import { useCheckpoints } from "../data.ts";
-import { bytes, count, instant, many } from "../format.ts";
+import { count, instant, many } from "../format.ts";
 import { ScrollRegion } from "../scroll-region.tsx";
 import { Empty, Failed, Loading } from "../states.tsx";
 import { Spacer, useVirtualRows } from "../virtual-rows.tsx";
@@ -130,7 +131,7 @@ function Row({
       </td>
       <td className={`${cell} text-soft max-sm:hidden`}>{instant(one.at_ms)}</td>
       <td className={`${cell} text-right`}>{count(one.files)}</td>
-      <td className={`${cell} text-right max-sm:hidden`}>{bytes(one.bytes)}</td>
+      <td className={`${cell} text-right max-sm:hidden`}>{bytesText(one.bytes)}</td>
       <td className={cell}>
         {one.not_covered_total === 0 ? (
           <span className="text-soft">–</span>
