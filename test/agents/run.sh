@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The lane with real coding agents: installs them when missing (they are not part of the root install), then tests them
-# against a model on loopback. Arguments go to vitest; `--install-only` stops after the installation.
+# The lane with real coding agents and the conformance suite of MCP: installs them when missing (they are not part of the root
+# install), then tests agents against a model on loopback, and the product with the suite. Arguments go to vitest; `--install-only` stops after the installation.
 set -euo pipefail
 lane=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$lane/../.." && pwd)
