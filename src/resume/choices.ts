@@ -233,7 +233,7 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
 }
 
 /** Steps listed one by one; a run may have many more. */
-const REDO_LISTED = 10;
+const REDO_LISTED = 5;
 
 function redoChoices(facts: GateFacts): Choice[] {
   const begun = redoable(facts);

@@ -5,6 +5,7 @@ import type { Consequences } from "../resume/consequences.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned } from "../resume/ownership.ts";
 import { planRunRestore, type RunRestore } from "../resume/restore.ts";
+import { shownName } from "../resume/shown.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
@@ -224,7 +225,7 @@ export function previewLines(answer: PreviewPart, call: string): (string | null)
     section("What it cannot undo", consequences.cannot_undo),
     section(
       "Conflicts, left alone (for paths, a new preview with overwrite takes them back all the same)",
-      consequences.conflicts.map((conflict) => `${conflict.path}: changed by ${conflict.changed_by}`),
+      consequences.conflicts.map((conflict) => `${shownName(conflict.path)}: changed by ${conflict.changed_by}`),
     ),
     `Nothing was changed. To do it, after the owner agreed: ${call} ${JSON.stringify({ run_id: answer.run.run_id, confirm_token: answer.confirm_token })} (until ${answer.expires_at ?? ""})`,
   ];
@@ -233,8 +234,8 @@ export function previewLines(answer: PreviewPart, call: string): (string | null)
 /** What was done to the files, as text. */
 export function restoredLines(restored: z.output<typeof restoredSchema>): (string | null)[] {
   return [
-    section("Restored", restored.restored),
-    section("Removed", restored.removed),
+    section("Restored", restored.restored.map(shownName)),
+    section("Removed", restored.removed.map(shownName)),
     section("Kept as others left it", restored.kept),
     `safety checkpoint: ${restored.safety_checkpoint} (run_reset with to: this brings everything back)`,
   ];

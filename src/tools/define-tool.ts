@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Call } from "./context.ts";
-import { fitAnswer } from "./fit.ts";
+import { everSmaller, fits } from "./fit.ts";
 
 export type ToolEffect = "read" | "write" | "destructive";
 
@@ -48,8 +48,14 @@ export interface ToolAnswer {
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(definition: ToolDefinition<I, O>): Tool {
   const { input, output } = definition;
   const present = (answer: unknown): ToolAnswer => {
-    const checked = output.parse(fitAnswer(output.parse(answer)));
-    return { structured: checked, text: definition.render(checked) };
+    const whole = output.parse(answer);
+    let given: ToolAnswer = { structured: whole, text: definition.render(whole) };
+    for (const smaller of everSmaller(whole)) {
+      if (fits(given)) return given;
+      const checked = output.parse(smaller);
+      given = { structured: checked, text: definition.render(checked) };
+    }
+    return given;
   };
   return {
     name: definition.name,

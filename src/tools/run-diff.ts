@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { fence } from "../resume/fence.ts";
+import { shownName } from "../resume/shown.ts";
 import { defineTool } from "./define-tool.ts";
 import { changedFiles, comparison, cursorOf, type DiffEnd, PATCH_END, patchPart } from "./diff.ts";
-import { jsonLength, roomBeside } from "./fit.ts";
+import { jsonBytes, roomBeside } from "./fit.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, diffEndArgument, diffEndSchema, diffFileSchema, runIdArgument } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
@@ -53,7 +54,7 @@ export const runDiff = defineTool({
     const summary = await changedFiles(ctx, compared, LISTED_FILES);
     const files = fittingFiles(summary.files, room * FILES_SHARE);
     const filesLeft = summary.total_files > compared.skip.files + files.length;
-    const patch = await patchPart(ctx, compared, room - JSON.stringify(files).length, jsonLength);
+    const patch = await patchPart(ctx, compared, room - jsonBytes(files), (text) => jsonBytes(text) - 2);
     const listed = compared.skip.files + files.length;
     const done = !filesLeft && patch.next_byte === null;
     const next = done ? null : cursorOf(compared, { files: listed, bytes: patch.next_byte ?? PATCH_END });
@@ -93,7 +94,7 @@ function nameOf(one: DiffEnd): string {
 function fittingFiles(files: readonly FileView[], room: number): FileView[] {
   let left = room;
   const over = files.findIndex((file) => {
-    left -= JSON.stringify(file).length + 1;
+    left -= jsonBytes(file) + 1;
     return left < 0;
   });
   return files.slice(0, over < 0 ? files.length : Math.max(1, over));
@@ -101,5 +102,5 @@ function fittingFiles(files: readonly FileView[], room: number): FileView[] {
 
 function fileLine(file: FileView): string {
   const counts = file.binary ? "binary" : `+${file.added ?? 0} -${file.removed ?? 0}`;
-  return `${file.status} ${file.from_path === null ? "" : `${file.from_path} -> `}${file.path} (${counts})${file.mode === null || file.status === "added" || file.status === "deleted" ? "" : ` mode ${file.mode}`}`;
+  return `${file.status} ${file.from_path === null ? "" : `${shownName(file.from_path)} -> `}${shownName(file.path)} (${counts})${file.mode === null || file.status === "added" || file.status === "deleted" ? "" : ` mode ${file.mode}`}`;
 }

@@ -8,6 +8,7 @@ import type { RunRecord } from "../run/run.ts";
 import type { RunFilter, RunPage } from "../store/store.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
+import { jsonBytes } from "./fit.ts";
 import { gateFacts, stopView } from "./present.ts";
 import { stateSchema, stopReasonSchema, stopViewSchema } from "./schemas.ts";
 
@@ -106,7 +107,7 @@ export const runList = defineTool({
       .join("\n"),
 });
 
-const PAGE_CHARACTERS = 7_000;
+const PAGE_BYTES = 7_000;
 
 /** A page whose rows fit into one reply: asked for anew with fewer rows when they do not, so that its cursor is right. */
 async function fittingPage(ctx: ToolContext, filter: RunFilter): Promise<{ readonly page: RunPage; readonly runs: RunRow[] }> {
@@ -114,8 +115,8 @@ async function fittingPage(ctx: ToolContext, filter: RunFilter): Promise<{ reado
   const runs = await Promise.all(page.runs.map((run) => listRow(ctx, run)));
   let size = 0;
   const fitting = runs.findIndex((one) => {
-    size += JSON.stringify(one).length;
-    return size > PAGE_CHARACTERS;
+    size += jsonBytes(one);
+    return size > PAGE_BYTES;
   });
   return fitting > 0 && fitting < filter.limit ? fittingPage(ctx, { ...filter, limit: fitting }) : { page, runs };
 }
@@ -163,10 +164,10 @@ export async function listRow(ctx: ToolContext, run: RunRecord): Promise<RunRow>
         : {
             ...stop,
             headline: oneLine(stop.headline, ROW_TEXT),
-            question: stop.question === null ? null : { ...stop.question, text: oneLine(stop.question.text, ROW_TEXT) },
+            question: stop.question === null ? null : shortQuestion(stop.question),
           },
     repo: run.repo_remote ?? run.repo_path,
-    branch: run.branch,
+    branch: run.branch?.replace("refs/heads/", "") ?? null,
     step: facts.steps.find((step) => step.state === "running")?.step ?? run.stop?.step ?? null,
     iteration: run.iteration,
     max_iterations: run.max_iterations,
@@ -176,4 +177,9 @@ export async function listRow(ctx: ToolContext, run: RunRecord): Promise<RunRow>
     created_at: run.created_at,
     changed_at: run.changed_at,
   };
+}
+
+/** The whole of it is in run_status. */
+function shortQuestion({ kind, text, command }: NonNullable<NonNullable<RunRow["stop"]>["question"]>) {
+  return { kind, text: oneLine(text, ROW_TEXT), command: command === null ? null : oneLine(command, ROW_TEXT) };
 }

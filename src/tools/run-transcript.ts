@@ -3,7 +3,7 @@ import { fence } from "../resume/fence.ts";
 import { PART_OVERLAP } from "../run/entry-part.ts";
 import { JOURNAL_KINDS } from "../run/event.ts";
 import { defineTool } from "./define-tool.ts";
-import { jsonLength, roomBeside } from "./fit.ts";
+import { jsonBytes, roomBeside } from "./fit.ts";
 import { common, findRun } from "./present.ts";
 import { commonShape, runIdArgument } from "./schemas.ts";
 import { renderAnswer } from "./text.ts";
@@ -108,7 +108,7 @@ export const runTranscript = defineTool({
 
 /** Sizes of a page in an answer that holds the common part beside it. Texts are counted as they stand in JSON. */
 function sizeBeside(shared: object): PageSize {
-  return { most: 4_000, least: 350, room: roomBeside(shared, 500), overhead: 150, cost: jsonLength };
+  return { most: 4_000, least: 350, room: roomBeside(shared, 500), overhead: 150, cost: (text) => jsonBytes(text) - 2 };
 }
 
 function summaryOf(
