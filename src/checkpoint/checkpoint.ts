@@ -82,6 +82,7 @@ export interface RestorePlan {
   /** Paths that cannot be covered (skipped in a checkpoint), never touched. */
   readonly uncovered: readonly string[];
   readonly head: HeadMove | null;
+  readonly operation: OperationMove | null;
   /** Tree of the working tree as the plan saw it, whole. */
   readonly tree: string;
   /** Tree of the user's index as the plan saw it. */
@@ -101,6 +102,14 @@ export interface HeadMove {
     /** Where the branch to go to stands now; null when it is not there. */
     readonly tip: string | null;
   };
+}
+
+/** A merge, rebase, cherry-pick or revert that a restore ends or takes up: what is under way before and after it. */
+export interface OperationMove {
+  readonly from: string | null;
+  readonly to: string | null;
+  /** The branch that a rebase works on, while HEAD is on none: it stands where the rebase began. Commits. */
+  readonly branch: { readonly ref: string; readonly from: string | null; readonly to: string } | null;
 }
 
 export interface RestoreResult {
@@ -260,10 +269,14 @@ export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository>
       /** Exact paths that may be overwritten although somebody else changed them. */
       readonly overwrite: readonly string[];
       readonly head: HeadMove | null;
-      /** Commit of the target checkpoint: where exact bytes and modes are looked for first. */
+      /** Commit of the target checkpoint: where exact bytes and modes are looked for first, and what the operation under way was. */
       readonly checkpoint?: string;
+      /** The git operation under way is the run's own, and may be taken back too. */
+      readonly own_operation?: boolean;
     },
   ): Promise<RestorePlan>;
+  /** Whether the run itself began the git operation that is under way; `checkpoint`: the commit of its last stop. */
+  isOperationOf(repo: Repository, input: { readonly run_id: string; readonly checkpoint: string }): Promise<boolean>;
   /**
    * Safety checkpoint, apply, verify: only the plan's paths change, every other byte of tree and index is checked to be
    * the same. `repository_problem` when anything moved since the plan, and nothing is changed then.
@@ -278,6 +291,7 @@ export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository>
       readonly paths: readonly OwnedPath[];
       readonly entries?: readonly OwnedPath[];
       readonly checkpoint?: string;
+      readonly own_operation?: boolean;
       /** Of what the plan was to overwrite: the paths whose entry in the index is set too, whoever staged it. */
       readonly overwrite?: readonly string[];
       /** Awaited between the safety checkpoint and the first write; when it throws, nothing is changed. */

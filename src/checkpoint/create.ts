@@ -8,6 +8,7 @@ import { diffSummary } from "./diff-summary.ts";
 import { dirtyFiles } from "./dirty-files.ts";
 import { diskUse, standing } from "./disk-use.ts";
 import { driftSince } from "./drift.ts";
+import { operationSince } from "./drift-operation.ts";
 import type { AskRemote } from "./drift-remote.ts";
 import { fetchThroughScratch } from "./fetch-scratch.ts";
 import { foreignCommits } from "./foreign-commits.ts";
@@ -106,6 +107,8 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     observeActs: (repo, mark, input) => within(repo, (bound) => observeActs(bound, mark, input)),
     foreignCommits: (repo, input) => within(repo, (bound) => foreignCommits(bound, input)),
     drift: (input) => drift(input),
+    isOperationOf: (repo, { run_id, checkpoint }) =>
+      within(repo, async (bound) => (await operationSince(bound, run_id, checkpoint)).operation_by_run === true),
     planRestore: (repo, input) => within(repo, (bound) => planRestore(bound, input)),
     applyRestore: (repo, input) => within(repo, (bound) => applyRestore(bound, input)),
     restoreWhole: (repo, input) => within(repo, (bound) => restoreWhole(bound, input)),

@@ -1,4 +1,4 @@
-import type { HeadMove, RestoreResult } from "./checkpoint.ts";
+import type { HeadMove, OperationMove, RestoreResult } from "./checkpoint.ts";
 import { readBranch } from "./head.ts";
 import { nextLeftRef } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -24,6 +24,12 @@ export async function moveHead(git: RepoGit, runId: string, head: HeadMove | nul
   await git.run(["update-ref", ...MESSAGE, "--stdin"], { input: lines.map((line) => `${line}\n`).join("") });
   if (head.branch !== undefined && branch !== null) await git.run(["symbolic-ref", ...MESSAGE, "HEAD", branch]);
   return head.from === null ? null : { ref, commit: head.from };
+}
+
+/** Puts the branch that a rebase works on where the rebase began; HEAD has left it by then. */
+export async function moveBranch(git: RepoGit, branch: OperationMove["branch"]): Promise<void> {
+  if (branch === null || branch.from === branch.to) return;
+  await git.run(["update-ref", ...MESSAGE, "--stdin"], { input: `${change(branch.ref, branch.from, branch.to)}\n` });
 }
 
 function change(ref: string, from: string | null, to: string | null): string {

@@ -2,17 +2,28 @@ import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { exists } from "./git-dir.ts";
 
-/** Files and folders of a git directory that hold an operation under way; a checkpoint keeps them. */
-const STATE_NAMES = [
-  "MERGE_HEAD",
+/**
+ * What holds a merge, rebase, cherry-pick or revert. Those that git tells the operation by come last: until they are there, or
+ * gone, it is the one that it was.
+ */
+export const MOVABLE_NAMES = [
   "MERGE_MSG",
   "MERGE_MODE",
   "AUTO_MERGE",
   "SQUASH_MSG",
-  "CHERRY_PICK_HEAD",
-  "REVERT_HEAD",
   "REBASE_HEAD",
   "ORIG_HEAD",
+  "sequencer",
+  "MERGE_HEAD",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "rebase-merge",
+  "rebase-apply",
+] as const;
+
+/** Files and folders of a git directory that hold an operation under way; a checkpoint keeps them. */
+export const STATE_NAMES = [
+  ...MOVABLE_NAMES,
   "BISECT_LOG",
   "BISECT_NAMES",
   "BISECT_START",
@@ -20,9 +31,6 @@ const STATE_NAMES = [
   "BISECT_EXPECTED_REV",
   "BISECT_ANCESTORS_OK",
   "BISECT_FIRST_PARENT",
-  "sequencer",
-  "rebase-merge",
-  "rebase-apply",
 ] as const;
 
 const MAX_STATE_BYTES = 5_000_000;
@@ -37,6 +45,11 @@ export async function operationOf(gitDir: string): Promise<string | null> {
   const todo = await readFile(join(gitDir, "sequencer", "todo"), "utf8").catch(() => null);
   if (todo !== null) return /^\s*(revert|r)\b/.test(todo) ? "revert" : "cherry-pick";
   return (await has("BISECT_LOG")) ? "bisect" : null;
+}
+
+/** A bisect keeps refs of the repository, and moves nothing but HEAD: a restore lets it be. */
+export function isMovable(operation: string | null): operation is string {
+  return operation !== null && operation !== "bisect";
 }
 
 /** Files that name what an operation is about; they stay the same from its begin to its end. */

@@ -4,13 +4,14 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { captureLocked } from "./capture.ts";
 import type { Captured, OwnedPath, RestorePlan, RestoreResult } from "./checkpoint.ts";
 import { composeTree, differingFrom, dropComposed, notAsMeant } from "./compose.ts";
-import { rewriteIndex } from "./index-entries.ts";
+import { type EntryChange, rewriteIndex } from "./index-entries.ts";
 import { withIndexLock } from "./index-lock.ts";
 import { withPrivateLock } from "./lock.ts";
-import { moveHead } from "./move-head.ts";
+import { moveBranch, moveHead } from "./move-head.ts";
+import { switchOperation } from "./operation-move.ts";
 import { placeFiles } from "./place-files.ts";
 import type { RepoGit } from "./repo-git.ts";
-import { indexChanges } from "./restore-index.ts";
+import { indexChanges, operationEntries } from "./restore-index.ts";
 import { type Planned, planLocked } from "./restore-plan.ts";
 import { dropForced, isIgnoreFile, type Snapshot } from "./snapshot.ts";
 import { dropStage, stageFiles } from "./stage-files.ts";
@@ -24,6 +25,7 @@ export interface ApplyInput {
   readonly entries?: readonly OwnedPath[];
   readonly safety_id: string;
   readonly checkpoint?: string;
+  readonly own_operation?: boolean;
   readonly overwrite?: readonly string[];
   readonly onSafety?: (safety: Captured) => Promise<void>;
 }
@@ -49,7 +51,10 @@ export async function applyRestore(git: RepoGit, input: ApplyInput): Promise<Res
           going,
           await sidesOf(git, going, planned.metas, input.checkpoint ?? null),
         );
-        const changes = indexChanges(planned, input.entries ?? [], new Set(input.overwrite ?? []));
+        const changes = new Map<string, EntryChange>([
+          ...indexChanges(planned, input.entries ?? [], new Set(input.overwrite ?? [])),
+          ...(await operationEntries(git, planned)),
+        ]);
         if (changes.size > 0 && !(await rewriteIndex(git, fresh, changes))) throw moved("the index");
         await input.onSafety?.(safety);
         const placements = going.map(({ path }) => ({
@@ -60,6 +65,10 @@ export async function applyRestore(git: RepoGit, input: ApplyInput): Promise<Res
         await placeFiles(git, placements, snapshot.sidecar);
         const left_behind = await moveHead(git, input.run_id, plan.head);
         if (changes.size > 0) await held.replace(fresh);
+        if (plan.operation !== null && planned.target !== null) {
+          await moveBranch(git, plan.operation.branch);
+          await switchOperation(git, planned.target);
+        }
         const names = going.map(({ path }) => path);
         const differing = await differingFrom(git, composed.tree, { paths: names, rules_changed: names.some(isIgnoreFile) });
         const wrong = differing.filter((path) => wanted.has(path));
@@ -92,6 +101,8 @@ async function lookAgain(git: RepoGit, input: ApplyInput): Promise<Planned> {
     entries: input.entries ?? [],
     overwrite: [...plan.restore, ...plan.remove],
     head: plan.head,
+    ...(input.checkpoint === undefined ? {} : { checkpoint: input.checkpoint }),
+    own_operation: input.own_operation === true,
   });
   if (planned.plan.fingerprint !== plan.fingerprint) throw moved("a path, the index or HEAD");
   return planned;

@@ -1,8 +1,9 @@
 import type { OwnedPath, PathContent } from "./checkpoint.ts";
-import { entryContent } from "./index-entries.ts";
+import { type EntryChange, entryContent, stagesOf } from "./index-entries.ts";
 import { parentsOf } from "./path-text.ts";
+import type { RepoGit } from "./repo-git.ts";
 import { leftByRun, type Planned } from "./restore-plan.ts";
-import { sameContent } from "./tree.ts";
+import { contentsAt, sameContent } from "./tree.ts";
 
 const EMPTY_BLOBS: readonly string[] = [
   "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
@@ -33,6 +34,14 @@ export function indexChanges(
     if (!changes.has(path) && now !== "conflict" && now !== null && EMPTY_BLOBS.includes(now.oid)) changes.set(path, null);
   }
   return withoutClashes(planned, changes);
+}
+
+/** The conflicts of an operation that is taken back go as the target has these paths; those that the target had come back. */
+export async function operationEntries(git: RepoGit, { plan, target, lines }: Planned): Promise<Map<string, EntryChange>> {
+  if (plan.operation === null || target === null) return new Map();
+  const conflicts = [...lines].flatMap(([path, at]) => (entryContent(at) === "conflict" ? [path] : []));
+  const contents = await contentsAt(git, target.index_tree, conflicts);
+  return new Map<string, EntryChange>([...conflicts.map((path, n) => [path, contents[n] ?? null] as const), ...stagesOf(target)]);
 }
 
 /** A file's entry cannot stand beside entries beneath it: where somebody else staged one of the two, theirs stays. */

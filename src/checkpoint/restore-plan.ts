@@ -5,8 +5,9 @@ import type { HeadMove, OwnedPath, PathContent, RestorePlan } from "./checkpoint
 import { commitOf, readBranch, readStand } from "./head.ts";
 import { type EntryLines, entryLines } from "./index-entries.ts";
 import { withPrivateLock } from "./lock.ts";
-import { type Meta, readMetas } from "./meta.ts";
-import { operationOf } from "./op-state.ts";
+import { type Meta, readMeta, readMetas } from "./meta.ts";
+import { isMovable, operationKey, operationOf } from "./op-state.ts";
+import { isBranchFree, operationMove } from "./operation-move.ts";
 import { absolute, parentsOf, textOfPath } from "./path-text.ts";
 import { listRunRefs } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -20,6 +21,8 @@ export interface PlanInput {
   readonly entries?: readonly OwnedPath[];
   readonly overwrite: readonly string[];
   readonly head: HeadMove | null;
+  readonly checkpoint?: string;
+  readonly own_operation?: boolean;
 }
 
 /** A plan with what it was made from. */
@@ -31,6 +34,8 @@ export interface Planned {
   readonly lines: EntryLines;
   /** Metas of the run's checkpoints. */
   readonly metas: readonly Meta[];
+  /** Of the target; null when it was not named. */
+  readonly target: Meta | null;
 }
 
 export function planRestore(git: RepoGit, input: PlanInput): Promise<RestorePlan> {
@@ -54,18 +59,20 @@ export async function planLocked(git: RepoGit, input: PlanInput): Promise<Planne
   ];
   const draft = sortPaths(input, present, uncoveredTest(snapshot, metas));
   await withdrawBlocked(git.repo.top, draft);
-  const head = await headMove(git, input.head);
+  const target = input.checkpoint === undefined ? null : await readMeta(git, input.checkpoint);
+  const { head, operation } = await standMove(git, input, target, draft.conflicts.size === 0);
   const lists = {
     restore: [...draft.restore].sort(),
     remove: [...draft.remove].sort(),
     conflicts: [...draft.conflicts].sort(),
     uncovered: draft.uncovered.sort(),
     head,
+    operation,
   };
   const lines = await entryLines(git, userIndexPath(git));
   const fingerprint = await fingerprintOf(git, input, lists, present, lines);
   const plan = { ...lists, tree: snapshot.tree, index_tree: snapshot.user.index_tree, fingerprint };
-  return { plan, snapshot, present, lines, metas };
+  return { plan, snapshot, present, lines, metas, target };
 }
 
 interface Draft {
@@ -141,15 +148,32 @@ async function onlyHolds(top: string, folder: string, going: ReadonlySet<string>
   return true;
 }
 
-/** HEAD moves only from where the run left it, to a commit that is there, and never in the middle of an operation. */
+/**
+ * HEAD and the operation under way go together: HEAD never moves in the middle of an operation that stays, and an operation is
+ * taken back only with all of it, files and HEAD.
+ */
+async function standMove(
+  git: RepoGit,
+  input: PlanInput,
+  target: Meta | null,
+  whole: boolean,
+): Promise<Pick<RestorePlan, "head" | "operation">> {
+  const operation = whole ? await operationMove(git, target, input.own_operation === true) : null;
+  if (operation === null && isMovable(await operationOf(git.repo.git_dir))) return { head: null, operation };
+  const head = await headMove(git, input.head);
+  if (operation === null) return { head, operation };
+  if ((input.head !== null && head === null) || !isBranchFree(operation, head)) return { head: null, operation: null };
+  return { head, operation };
+}
+
+/** HEAD moves only from where the run left it, to a commit that is there. */
 async function headMove(git: RepoGit, wanted: HeadMove | null): Promise<HeadMove | null> {
   if (wanted === null) return null;
   if ((await commitOf(git, "HEAD")) !== wanted.from) return null;
   if (wanted.to !== null && (await commitOf(git, wanted.to)) === null) return null;
   const { branch } = wanted;
   if (branch === undefined ? wanted.from === wanted.to : !(await canSwitch(git, branch, wanted.to))) return null;
-  const operation = await operationOf(git.repo.git_dir);
-  return operation === null || operation === "bisect" ? wanted : null;
+  return wanted;
 }
 
 async function canSwitch(git: RepoGit, branch: NonNullable<HeadMove["branch"]>, to: string | null): Promise<boolean> {
@@ -169,7 +193,7 @@ export async function isFree(git: RepoGit, branch: string): Promise<boolean> {
 async function fingerprintOf(
   git: RepoGit,
   input: PlanInput,
-  lists: Pick<RestorePlan, "restore" | "remove" | "conflicts" | "uncovered" | "head">,
+  lists: Pick<RestorePlan, "restore" | "remove" | "conflicts" | "uncovered" | "head" | "operation">,
   present: ReadonlyMap<string, PathContent>,
   lines: EntryLines,
 ): Promise<string> {
@@ -184,7 +208,7 @@ async function fingerprintOf(
       lines: [...names].map((path) => [path, lines.get(path) ?? null]),
       head,
       branch,
-      operation: await operationOf(git.repo.git_dir),
+      operation: [await operationOf(git.repo.git_dir), await operationKey(git.repo.git_dir)],
     }),
   );
 }

@@ -1,5 +1,5 @@
-import { lstat, mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { lstat, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import { captureLocked, probeLocked } from "./capture.ts";
@@ -7,12 +7,14 @@ import type { Captured } from "./checkpoint.ts";
 import { checkOut, verifyTree } from "./compose.ts";
 import type { WholeInput } from "./drift-shapes.ts";
 import { commitOf } from "./head.ts";
+import { indexInfo, stagesOf } from "./index-entries.ts";
 import { copyIndex } from "./index-file.ts";
 import { withIndexLock } from "./index-lock.ts";
 import { withPrivateLock } from "./lock.ts";
 import { type Meta, readMeta } from "./meta.ts";
-import { operationOf } from "./op-state.ts";
-import { absolute, bytesOfPath, joinNul, parentsOf } from "./path-text.ts";
+import { operationOf, STATE_NAMES } from "./op-state.ts";
+import { switchOperation } from "./operation-move.ts";
+import { absolute, joinNul, parentsOf } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
 import { isFree } from "./restore-plan.ts";
 import { dropForced } from "./snapshot.ts";
@@ -45,7 +47,7 @@ export async function restoreWhole(git: RepoGit, input: WholeInput): Promise<Cap
       const fresh = join(git.private_dir, "index.new");
       await buildIndex(git, index, fresh, meta);
       await held.replace(fresh);
-      await writeState(git, meta);
+      await switchOperation(git, meta, STATE_NAMES);
       await dropForced(git);
       await verifyTree(git, tree, safety?.id ?? meta.id);
       return safety;
@@ -107,16 +109,9 @@ async function buildIndex(git: RepoGit, from: string, fresh: string, meta: Meta)
   await rm(fresh, { force: true });
   await copyIndex(from, fresh);
   await git.run(["read-tree", "--reset", "--no-sparse-checkout", meta.index_tree], { index: fresh });
-  const conflicted = [...new Set(meta.unmerged.map((entry) => entry.path))];
-  if (conflicted.length > 0) {
-    const stages = meta.unmerged.flatMap((entry) => [
-      Buffer.from(`${entry.mode} ${entry.oid} ${entry.stage}\t`),
-      bytesOfPath(entry.path),
-      Buffer.from([0]),
-    ]);
-    const input = Buffer.concat([joinNul(conflicted, () => `0 ${zeroOid(git)}\t`), ...stages]);
-    await git.run(["update-index", "-z", "--index-info"], { index: fresh, input });
-  }
+  const conflicts = stagesOf(meta);
+  if (conflicts.size > 0)
+    await git.run(["update-index", "-z", "--index-info"], { index: fresh, input: indexInfo(git, conflicts) });
   const flagged = (which: "assume" | "skip" | "intent") =>
     joinNul(meta.flags.filter((flag) => flag[which]).map((flag) => flag.path));
   const set = async (args: readonly string[], input: Buffer): Promise<void> => {
@@ -125,16 +120,6 @@ async function buildIndex(git: RepoGit, from: string, fresh: string, meta: Meta)
   await set(["add", "-N", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"], flagged("intent"));
   await set(["update-index", "--skip-worktree", "-z", "--stdin"], flagged("skip"));
   await set(["update-index", "--assume-unchanged", "-z", "--stdin"], flagged("assume"));
-}
-
-async function writeState(git: RepoGit, meta: Meta): Promise<void> {
-  for (const [name, blob] of meta.state) {
-    const { bytes } = await git.run(["cat-file", "blob", blob]);
-    const file = join(git.repo.git_dir, name);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(`${file}.new`, bytes);
-    await rename(`${file}.new`, file);
-  }
 }
 
 function problem(message: string): LoopkeeperError {

@@ -24,16 +24,20 @@ export interface NextAction {
   readonly why: string;
 }
 
-/**
- * All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. `lost`: checkpoints that
- * nothing can be taken back to any more.
- */
-export function choices(
-  facts: GateFacts,
-  nowMs: number,
-  freshBase = false,
-  lost: ReadonlySet<string> = new Set(),
-): readonly Choice[] {
+/** What a look at the repository says about the choices. */
+export interface Found {
+  /** A new run on a fresh base is the better way. */
+  readonly fresh_base: boolean;
+  /** Checkpoints that nothing can be taken back to any more. */
+  readonly lost: ReadonlySet<string>;
+  /** A merge, rebase... that the run did not start is under way: nothing is taken back in the middle of it. */
+  readonly others_operation: string | null;
+}
+
+const NOTHING_FOUND: Found = { fresh_base: false, lost: new Set(), others_operation: null };
+
+/** All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. */
+export function choices(facts: GateFacts, nowMs: number, found: Found = NOTHING_FOUND): readonly Choice[] {
   const all = [
     ...resumeChoices(facts, nowMs),
     ...grantChoices(facts),
@@ -41,11 +45,11 @@ export function choices(
     resetChoice(facts, true),
     ...bringBackChoice(facts),
     ...redoChoices(facts),
-    startNew(facts, freshBase),
+    startNew(facts, found.fresh_base),
   ];
-  const list = all.map((choice) => (goesBackTo(facts, choice).some((id) => lost.has(id)) ? withdrawn(choice) : choice));
+  const list = all.map((choice) => withdrawn(choice, goesBackTo(facts, choice), found) ?? choice);
   // One recommendation at most: the first allowed one in this order of merit.
-  const best = freshBase
+  const best = found.fresh_base
     ? list.find((choice) => choice.action === "start_new")
     : list.find((choice) => choice.allowed && choice.recommended);
   return list.map((choice) => ({ ...choice, recommended: choice === best }));
@@ -62,9 +66,15 @@ function goesBackTo(facts: GateFacts, choice: Choice): readonly string[] {
   return entryOf(lastAttempt(attempts, stepToContinue(run, steps)?.step ?? ""));
 }
 
-function withdrawn(choice: Choice): Choice {
-  const why = "lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)";
-  return { ...choice, allowed: false, recommended: false, needs: [], why };
+/** The choice as it stands where the repository does not let files go back to these checkpoints; null where it does. */
+function withdrawn(choice: Choice, backTo: readonly string[], { lost, others_operation }: Found): Choice | null {
+  const refused = (why: string): Choice => ({ ...choice, allowed: false, recommended: false, needs: [], why });
+  if (backTo.some((id) => lost.has(id)))
+    return refused("lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)");
+  if (backTo.length === 0 || others_operation === null || !choice.allowed) return null;
+  return refused(
+    `operation_in_progress: a ${others_operation} that the run did not start is under way; finish or abort it yourself first`,
+  );
 }
 
 /** The calls that make sense next, for the common part of every answer. */

@@ -97,6 +97,7 @@ async function restoreConsequences(
       await whichRun(deps, run, wish.verb),
       `Its files go back to ${wish.back_to}: ${plan.restore.length} restored, ${plan.remove.length} removed.`,
       ...headHappens(run, restore),
+      ...operationHappens(restore),
       "Everything that is removed is kept in a safety checkpoint first; resetting to it brings all of it back.",
       ...(overwritten.length > 0
         ? [`Overwritten although others changed them: ${overwritten.slice(0, LISTED).join(", ")}.`]
@@ -143,6 +144,17 @@ function headHappens(run: RunRecord, { plan, repo }: RunRestore): string[] {
   if (branch === undefined) return [`${short(repo.branch) ?? run.branch ?? "HEAD"} goes back to ${to}.`];
   return [
     `HEAD goes back from ${short(branch.from) ?? "no branch"} to ${short(branch.to) ?? "no branch"} at ${to}; ${short(branch.from) ?? "what it was on"} stays where it is.`,
+  ];
+}
+
+function operationHappens({ plan: { operation } }: RunRestore): string[] {
+  if (operation === null) return [];
+  const { from, to } = operation;
+  if (to === null) return [`The ${from} that the run left under way is over: its conflicts go with it.`];
+  return [
+    from === null
+      ? `The ${to} that was under way then is under way again.`
+      : `The ${from} under way goes back to where it was then.`,
   ];
 }
 

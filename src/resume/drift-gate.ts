@@ -28,14 +28,19 @@ export function driftRefusal(run: RunRecord, drift: Drift, wish: DriftWish): Ref
       `the repository changed since the stop: ${changes.join("; ")}. Say on_drift: "keep" or "restore"; run_explain_stop shows the changes.`,
     );
   }
-  const operation = drift.operation_in_progress;
-  if (operation !== null && drift.operation_by_run !== true && (wish.on_drift === "restore" || wish.from === "entry")) {
+  const operation = othersOperation(drift);
+  if (operation !== null && (wish.on_drift === "restore" || wish.from === "entry")) {
     return refusal(
       "operation_in_progress",
       `a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, or say on_drift: "keep"${wish.from === "entry" ? ' with from: "stop"' : ""}.`,
     );
   }
   return null;
+}
+
+/** A merge, rebase... under way that the run did not start; files are not taken back in the middle of it. */
+export function othersOperation(drift: Drift | null): string | null {
+  return drift?.operation_by_run === true ? null : (drift?.operation_in_progress ?? null);
 }
 
 /** Something else where the run's worktree belongs is never overwritten: nothing goes on until it is moved away. */

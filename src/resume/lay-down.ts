@@ -40,6 +40,7 @@ export async function planLayDown(
     paths,
     entries: [],
     overwrite: forced,
+    own_operation: false,
     owned: await loadOwned(deps.store, run.run_id),
     plan,
   };

@@ -35,6 +35,8 @@ export interface RunRestore {
   readonly paths: readonly OwnedPath[];
   readonly entries: readonly OwnedPath[];
   readonly overwrite: readonly string[];
+  /** A merge, rebase... under way is the run's own, and goes back with its files. */
+  readonly own_operation: boolean;
   readonly owned: OwnedState;
   readonly plan: RestorePlan;
 }
@@ -59,7 +61,9 @@ export async function planRunRestore(
     );
   }
   const repo = await workspaceOf(deps, run);
-  refuseOperation(repo);
+  const timeline = timelineOf(await deps.store.checkpoints(run.run_id, ALL));
+  const own_operation = await isOwnOperation(deps, run, repo, timeline);
+  if (!own_operation) refuseOperation(repo, "that the run did not start");
   if (!(await deps.checkpoints.isPresent(repo, target.commit))) {
     throw new LoopkeeperError(
       "repository_problem",
@@ -68,7 +72,6 @@ export async function planRunRestore(
   }
   const owned = await loadOwned(deps.store, run.run_id);
   const ownTree = run.workspace_kind === "worktree" && overwrite === "all";
-  const timeline = timelineOf(await deps.store.checkpoints(run.run_id, ALL));
   const all = overwrite === "all";
   const wanted = { repo, target, timeline, all };
   const mine = await ownedPaths(deps, wanted, owned.files, target.tree);
@@ -85,10 +88,12 @@ export async function planRunRestore(
     entries,
     overwrite: forced,
     head: head.move,
+    own_operation: own_operation && !head.conflict,
   });
+  if (plan.operation === null && repo.operation !== "bisect") refuseOperation(repo, "of the run, with changes of others in it,");
   const stays = head.conflict || (head.move !== null && plan.head === null);
   const conflicts = stays ? [...plan.conflicts, HEAD_CONFLICT] : plan.conflicts;
-  return { repo, target, paths, entries, overwrite: forced, owned, plan: { ...plan, conflicts } };
+  return { repo, target, paths, entries, overwrite: forced, own_operation, owned, plan: { ...plan, conflicts } };
 }
 
 /** The tree to take back. A worktree whose folder is gone is made again first, as the run left it: that takes nothing from anybody. */
@@ -105,12 +110,19 @@ async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
   return deps.checkpoints.discover(run.workspace_path);
 }
 
-/** In the middle of a merge or a rebase files and index mean something else: nothing is restored, nothing is aborted. */
-function refuseOperation(repo: Repository): void {
-  if (repo.operation === null || repo.operation === "bisect") return;
+/** Whether the run itself left a merge, a rebase... under way, as its last stop saw it. */
+async function isOwnOperation(deps: Deps, run: RunRecord, repo: Repository, { records }: Timeline): Promise<boolean> {
+  if (repo.operation === null) return false;
+  const stop = records.findLast((record) => record.kind === "stop" && record.commit !== null);
+  return stop?.commit != null && deps.checkpoints.isOperationOf(repo, { run_id: run.run_id, checkpoint: stop.commit });
+}
+
+/** In the middle of somebody's merge or rebase files and index mean something else: nothing is restored, nothing is aborted. */
+function refuseOperation(repo: Repository, whose: string): void {
+  if (repo.operation === null) return;
   throw new LoopkeeperError(
     "not_allowed",
-    `operation_in_progress: a ${repo.operation} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then call again.`,
+    `operation_in_progress: a ${repo.operation} ${whose} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then call again.`,
   );
 }
 
@@ -239,6 +251,7 @@ export async function applyRunRestore(
     paths: restore.paths,
     entries: restore.entries,
     overwrite: restore.overwrite,
+    own_operation: restore.own_operation,
     safety_id: newCheckpointId(),
     onSafety: async (safety) => {
       // Both before the first write: a process that dies in the middle leaves a checkpoint that can be named and gone back to.

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { choices } from "../resume/choices.ts";
-import { wantsFreshBase } from "../resume/drift-gate.ts";
+import { othersOperation, wantsFreshBase } from "../resume/drift-gate.ts";
 import { explain, loadStop } from "../resume/explain.ts";
 import { putAwayLines } from "../resume/put-away-lines.ts";
 import { refusalOf } from "../resume/refusals.ts";
@@ -143,7 +143,11 @@ async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account> {
   if (run.stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
   const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
   const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
-  const list = choices(facts, epochMs(), wantsFreshBase(snapshot.drift), snapshot.lost);
+  const list = choices(facts, epochMs(), {
+    fresh_base: wantsFreshBase(snapshot.drift),
+    lost: snapshot.lost,
+    others_operation: othersOperation(snapshot.drift),
+  });
   return {
     explanation: explain(snapshot),
     choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),

@@ -132,6 +132,15 @@ describe.concurrent("what git left half done", async () => {
       expect(await refusalOf(again(theirs.run_id, args))).toMatch(
         /^not_allowed: operation_in_progress: a merge that the run did not/u,
       );
+    const { choices } = await door.call("run_explain_stop", { run_id: theirs.run_id });
+    const back = choices?.filter(({ action }) => action === "reset" || action === "redo") ?? [];
+    expect(back.map(({ allowed }) => allowed)).toEqual([false, false, false]);
+    for (const { tool, args, why } of back) {
+      expect(why).toMatch(/^operation_in_progress: a merge that the run did not start/u);
+      expect(await refusalOf(door.call(tool, tool === "run_redo" ? { ...args, add_iterations: 1 } : args))).toMatch(
+        /^not_allowed: operation_in_progress: a merge that the run did not/u,
+      );
+    }
     const unmerged = box.git(theirs.tree, "ls-files", "-u");
     await again(theirs.run_id);
     expect(await door.ended(theirs.run_id)).toMatchObject({ state: "done" });
