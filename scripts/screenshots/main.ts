@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { chrome } from "../../test/support/chrome.ts";
 import { makeStage, type Stage, serve } from "./runs.ts";
 
 /** `npm run screenshots`: the README's pictures, of a real browser on a real server with real runs. */
 
 const OUT = join(import.meta.dirname, "../../docs/screenshots");
-const CHROMES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 interface Picture {
   readonly name: string;
@@ -49,9 +49,7 @@ const PICTURES: readonly Picture[] = [
 
 const stage = await makeStage();
 const served = await serve(stage.env);
-const executablePath = CHROMES.find((path) => existsSync(path));
-if (executablePath === undefined) throw new Error(`No chromium is installed (looked at ${CHROMES.join(", ")}).`);
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath: await chrome(), args: ["--no-sandbox"] });
 mkdirSync(OUT, { recursive: true });
 for (const picture of PICTURES) await take(browser, picture);
 await browser.close();

@@ -1,12 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll } from "vitest";
 import { z } from "zod";
+import { chrome } from "../../support/chrome.ts";
 
 /** A real browser on the console of a real `loopkeeper serve`. */
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Where to go and with what: the part of a `Serve` that a browser needs. */
@@ -26,9 +26,9 @@ export interface Visit {
 let browser: Promise<Browser> | null = null;
 
 function launched(): Promise<Browser> {
-  const executablePath = PLACES.find((place) => existsSync(place));
-  if (executablePath === undefined) throw new Error(`No chromium is installed (looked at ${PLACES.join(", ")}).`);
-  browser ??= chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  browser ??= chrome().then((executablePath) =>
+    chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] }),
+  );
   return browser;
 }
 
