@@ -12,9 +12,12 @@ const blocked = [
   { report: { completed: [], intended: [], verdict: "blocked" } },
 ];
 
-async function ready(name: string): Promise<{ product: Product; door: Door; victims: Victims; repo: string; agent: string }> {
+async function ready(
+  name: string,
+  turn: readonly unknown[] = blocked,
+): Promise<{ product: Product; door: Door; victims: Victims; repo: string; agent: string }> {
   const product = await newProduct();
-  const agent = product.agent(name, [{ when: "Iteration", do: blocked }]);
+  const agent = product.agent(name, [{ when: "Iteration", do: turn }]);
   return { product, agent, repo: product.box.repo(name), door: await product.connect(), victims: new Victims(product) };
 }
 
@@ -23,6 +26,8 @@ const lanes = {
   grant: await ready("grant"),
   resume: await ready("resume"),
   reset: await ready("reset"),
+  instruct: await ready("instruct"),
+  stop: await ready("stop", [{ hang: true }]),
 };
 
 /** Each waits for many deaths one after the other. */
@@ -82,6 +87,47 @@ describe.concurrent("a killed server", () => {
         expect(run).toMatchObject({ stop_reason: "failed", max_iterations: index + 3, iteration: index + 3 });
         expect(run.steps[0]?.attempt).toBe(index + 3);
         expect(existsSync(join(workspace.path, "made"))).toBe(true);
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "C55: an instruction that was sent again after the death is stored once",
+    async () => {
+      const { door, victims, repo, agent } = lanes.instruct;
+      const { run_id } = await door.start({ repo, agent, objective: "instruct", max_iterations: 1 });
+      await door.ended(run_id);
+      const args = (n: number) => ({ run_id, instructions: `word ${n}`, request_id: `i-${n}` });
+      const points = await victims.points("run_instruct", args(0));
+      for (const [index, point] of points.entries()) {
+        await victims.dies(point, "run_instruct", args(index + 1));
+        await door.call("run_instruct", args(index + 1));
+      }
+      const { explanation } = await door.call("run_explain_stop", { run_id });
+      expect(explanation?.undelivered_instructions).toEqual([0, ...points.map((_, index) => index + 1)].map((n) => `word ${n}`));
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a stop that was sent again after the death ends the run once, and its engine with it",
+    async () => {
+      const { door, victims, repo, agent } = lanes.stop;
+      const begin = async (n: number): Promise<string> => {
+        const { run_id } = await door.start({ repo, agent, objective: `stop ${n}`, max_iterations: 1 });
+        while ((await door.call("run_status", { run_id })).run?.state !== "running");
+        return run_id;
+      };
+      const first = await begin(0);
+      const points = await victims.points("run_stop", { run_id: first, request_id: "e-0" });
+      for (const [index, point] of points.entries()) {
+        const args = { run_id: await begin(index + 1), request_id: `e-${index + 1}` };
+        await victims.dies(point, "run_stop", args);
+        await door.call("run_stop", args);
+        expect(await door.ended(args.run_id)).toMatchObject({ state: "stopped", stop_reason: "cancelled" });
+        const { explanation } = await door.call("run_explain_stop", { run_id: args.run_id });
+        expect(explanation?.spans.map(({ ended_by }) => ended_by)).toEqual(["cancelled"]);
       }
     },
     TIMEOUT_MS,
