@@ -54,36 +54,26 @@ export async function planRunRestore(
   target: CheckpointRecord,
   overwrite: readonly string[] | "all",
 ): Promise<RunRestore> {
-  if (target.commit === null || target.tree === null) {
-    throw new LoopkeeperError(
-      "repository_problem",
-      `checkpoint ${target.id} could not be taken at its time (${target.failure ?? "unknown"}); choose another one from run_explain_stop.`,
-    );
-  }
+  const { commit, tree } = taken(target);
   const repo = await workspaceOf(deps, run);
   const timeline = timelineOf(await deps.store.checkpoints(run.run_id, ALL));
   const own_operation = await isOwnOperation(deps, run, repo, timeline);
   if (!own_operation) refuseOperation(repo, "that the run did not start");
-  if (!(await deps.checkpoints.isPresent(repo, target.commit))) {
-    throw new LoopkeeperError(
-      "repository_problem",
-      `checkpoint ${target.id} is lost: its objects are gone from the repository. Choose another one from run_explain_stop.`,
-    );
-  }
+  if (!(await deps.checkpoints.isPresent(repo, commit))) throw lost(target);
   const owned = await loadOwned(deps.store, run.run_id);
-  const ownTree = run.workspace_kind === "worktree" && overwrite === "all";
   const all = overwrite === "all";
   const wanted = { repo, target, timeline, all };
-  const mine = await ownedPaths(deps, wanted, owned.files, target.tree);
-  const forced = overwrite === "all" ? mine.map((entry) => entry.path) : overwrite;
+  const mine = await ownedPaths(deps, wanted, owned.files, tree);
+  const forced = all ? mine.map((entry) => entry.path) : overwrite;
   const staged = target.index_tree === null ? [] : await ownedEntries(deps, wanted, owned.entries, target.index_tree, forced);
+  const ownTree = run.workspace_kind === "worktree" && all;
   const head = ownTree ? await moveBack(deps, repo, target) : await headMove(deps, run, repo, target, timeline);
   const along = ownTree ? await comingAlong(deps, repo, target, head.move) : { paths: [], entries: [] };
   const paths = withMore(mine, along.paths);
   const entries = withMore(staged, along.entries);
   const plan = await deps.checkpoints.planRestore(repo, {
     run_id: run.run_id,
-    checkpoint: target.commit,
+    checkpoint: commit,
     paths,
     entries,
     overwrite: forced,
@@ -94,6 +84,22 @@ export async function planRunRestore(
   const stays = head.conflict || (head.move !== null && plan.head === null);
   const conflicts = stays ? [...plan.conflicts, HEAD_CONFLICT] : plan.conflicts;
   return { repo, target, paths, entries, overwrite: forced, own_operation, owned, plan: { ...plan, conflicts } };
+}
+
+function taken(target: CheckpointRecord): { readonly commit: string; readonly tree: string } {
+  const { commit, tree } = target;
+  if (commit !== null && tree !== null) return { commit, tree };
+  throw new LoopkeeperError(
+    "repository_problem",
+    `checkpoint ${target.id} could not be taken at its time (${target.failure ?? "unknown"}); choose another one from run_explain_stop.`,
+  );
+}
+
+function lost(target: CheckpointRecord): LoopkeeperError {
+  return new LoopkeeperError(
+    "repository_problem",
+    `checkpoint ${target.id} is lost: its objects are gone from the repository. Choose another one from run_explain_stop.`,
+  );
 }
 
 /** The tree to take back. A worktree whose folder is gone is made again first, as the run left it: that takes nothing from anybody. */
