@@ -24,6 +24,7 @@ const fileSchema = z.strictObject({
   fetch_remote: z.boolean().optional(),
   max_live_runs: z.number().int().min(1).max(64).optional(),
   worker_idle_minutes: z.number().positive().optional(),
+  open_idle_minutes: z.number().positive().max(35_000).optional(),
   checkpoint_file_mb: z.number().positive().optional(),
   checkpoint_total_mb: z.number().positive().optional(),
   checkpoint_run_mb: z.number().positive().optional(),
@@ -65,6 +66,8 @@ export interface Config {
   readonly fetch_remote: boolean;
   readonly max_live_runs: number;
   readonly worker_idle_minutes: number;
+  /** How long the serve that `open` starts stays when nobody uses it. */
+  readonly open_idle_minutes: number;
   /** Largest untracked file that a checkpoint takes, all of them in one, and what a run's checkpoints may write of large ones. */
   readonly checkpoint_limits: { readonly file_bytes: number; readonly total_bytes: number; readonly run_bytes: number };
   readonly inside_run: string | null;
@@ -122,6 +125,7 @@ function configFrom(env: Record<string, string>): Config {
     fetch_remote: file.fetch_remote ?? true,
     max_live_runs: file.max_live_runs ?? 4,
     worker_idle_minutes: file.worker_idle_minutes ?? 10,
+    open_idle_minutes: file.open_idle_minutes ?? 120,
     checkpoint_limits: {
       file_bytes: (file.checkpoint_file_mb ?? 50) * MB,
       total_bytes: (file.checkpoint_total_mb ?? 500) * MB,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { connectTools, logOf } from "./app.ts";
 import { parseWords } from "./command-words.ts";
 import type { Config } from "./config.ts";
+import { removePage } from "./console-page.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
 import { leavePlace } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
@@ -15,6 +16,8 @@ import { lazyCalls } from "./tools/runtime.ts";
 import { VERSION } from "./version.ts";
 
 export const DEFAULT_PORT = 7433;
+/** Node takes no more. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/u;
 
 const HELP = `loopkeeper serve: REST under /api, MCP at /mcp, the console at /
@@ -22,6 +25,7 @@ const HELP = `loopkeeper serve: REST under /api, MCP at /mcp, the console at /
   --port N           default ${DEFAULT_PORT}; 0 takes any free one
   --host ADDRESS     default 127.0.0.1; another one needs LOOPKEEPER_TOKEN and --allow-host
   --allow-host NAME  a name (or name:port) under which it may be asked, beside the loopback ones; may be repeated
+  --idle-minutes N   end by itself when nobody has asked or followed a stream for so long; default: never
   --json             one line of JSON on stdout once it listens
 `;
 
@@ -29,6 +33,7 @@ const OPTIONS = {
   port: { type: "string" },
   host: { type: "string" },
   "allow-host": { type: "string", multiple: true },
+  "idle-minutes": { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
@@ -37,10 +42,12 @@ interface Wishes {
   readonly port: number;
   readonly host: string;
   readonly allowed_hosts: readonly string[];
+  /** Null: it ends when it is told to. */
+  readonly idle_ms: number | null;
   readonly json: boolean;
 }
 
-/** `loopkeeper serve`: serves until SIGTERM or SIGINT. Resolves to the exit code. */
+/** `loopkeeper serve`: serves until SIGTERM, SIGINT, or nobody wants it. Resolves to the exit code. */
 export async function runServeCommand(config: Config, words: readonly string[]): Promise<number> {
   const wishes = wishesOf(words, config);
   if (wishes === null) {
@@ -74,6 +81,7 @@ export async function runServeCommand(config: Config, words: readonly string[]):
       ending: ending.signal,
       token,
       allowed_hosts: wishes.allowed_hosts,
+      onRedeemed: (ticket) => removePage(config.home, ticket),
       console_folder: join(import.meta.dirname, "console"),
       mcp,
       onDefect,
@@ -86,7 +94,7 @@ export async function runServeCommand(config: Config, words: readonly string[]):
   announce(wishes, url, listening.port, token, file);
   // Not only at the first call: a door that is connected notices runs that lost their driver.
   calls.feed().catch((error: unknown) => log("warn", "the store cannot be opened yet", { error: messageOf(error) }));
-  await ended;
+  await Promise.race([ended, ...(wishes.idle_ms === null ? [] : [listening.idle(wishes.idle_ms)])]);
   takePlaceAway();
   ending.abort();
   await Promise.all([mcp.close(), listening.close()]);
@@ -107,7 +115,17 @@ function wishesOf(words: readonly string[], config: Config): Wishes | null {
       "bad_input",
       `--host ${host} can be reached from other machines: set LOOPKEEPER_TOKEN to a token of your own (openssl rand -base64 32) and name with --allow-host each name under which it may be asked. Over a network put TLS in front of it.`,
     );
-  return { port, host, allowed_hosts: allowed, json: values.json === true };
+  return { port, host, allowed_hosts: allowed, idle_ms: idleOf(values["idle-minutes"]), json: values.json === true };
+}
+
+function idleOf(minutes: string | undefined): number | null {
+  if (minutes === undefined) return null;
+  const ms = Number(minutes) * 60_000;
+  if (ms > 0 && ms <= LONGEST_TIMER_MS) return ms;
+  throw new LoopkeeperError(
+    "bad_input",
+    "--idle-minutes takes a number above 0, at most 35000. Without it serve never ends by itself.",
+  );
 }
 
 async function listenOrExplain(app: Parameters<typeof listen>[0], { host, port }: Wishes): Promise<Listening> {

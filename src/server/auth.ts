@@ -5,8 +5,10 @@ import { epochMs, isoOf } from "../run/clock.ts";
 
 /** How long a browser stays logged in. */
 const SESSION_SECONDS = 7 * 24 * 60 * 60;
-/** A session's parts: when it ends (seconds), random bytes, and the seal over both. */
-const SESSION_FORMAT = /^(\d{1,12})\.([\w-]{22})\.([\w-]{43})$/u;
+/** How long a ticket may be redeemed: a browser that is not running yet has to start. */
+export const TICKET_SECONDS = 300;
+/** A session's parts, and a ticket's: when it ends (seconds), random bytes, and the seal over both. */
+const SEALED_FORMAT = /^(\d{1,12})\.([\w-]{22})\.([\w-]{43})$/u;
 
 export interface Session {
   readonly cookie: string;
@@ -25,26 +27,51 @@ export function sameSecret(a: string, b: string): boolean {
  */
 export class Sessions {
   readonly #key: Uint8Array;
+  readonly #redeemed = new Set<string>();
 
   constructor(token: string) {
     this.#key = createHmac("sha256", token).update("loopkeeper session 1").digest();
   }
 
   begin(): Session {
-    const ends = Math.floor(epochMs() / 1000) + SESSION_SECONDS;
-    const sealed = `${ends}.${randomBytes(16).toString("base64url")}`;
-    return { cookie: `${sealed}.${this.#seal(sealed)}`, max_age_s: SESSION_SECONDS, expires_at: isoOf(ends * 1000) };
+    const { text, ends } = this.#sealed("session", SESSION_SECONDS);
+    return { cookie: text, max_age_s: SESSION_SECONDS, expires_at: isoOf(ends) };
   }
 
   /** When the session of this cookie ends (ISO 8601); null when it is none, or over. */
   endOf(cookie: string): string | null {
-    const [, ends = "", random = "", seal = ""] = SESSION_FORMAT.exec(cookie) ?? [];
-    if (ends === "" || !sameSecret(seal, this.#seal(`${ends}.${random}`))) return null;
-    return Number(ends) * 1000 > epochMs() ? isoOf(Number(ends) * 1000) : null;
+    const session = this.#opened("session", cookie);
+    return session === null ? null : isoOf(session.ends);
   }
 
-  #seal(text: string): string {
-    return createHmac("sha256", this.#key).update(text).digest("base64url");
+  /** Stands for the token where that must not lie about: begins one session, soon or never. */
+  ticket(): { readonly text: string; readonly name: string } {
+    return this.#sealed("ticket", TICKET_SECONDS);
+  }
+
+  /** The name of this ticket, once; null when it is none, over, or was redeemed before. */
+  redeem(text: string): string | null {
+    const name = this.#opened("ticket", text)?.name ?? null;
+    if (name === null || this.#redeemed.has(name)) return null;
+    this.#redeemed.add(name);
+    return name;
+  }
+
+  #sealed(what: "session" | "ticket", seconds: number): { readonly text: string; readonly name: string; readonly ends: number } {
+    const ends = Math.floor(epochMs() / 1000) + seconds;
+    const name = randomBytes(16).toString("base64url");
+    return { text: `${ends}.${name}.${this.#seal(what, ends, name)}`, name, ends: ends * 1000 };
+  }
+
+  #opened(what: "session" | "ticket", text: string): { readonly name: string; readonly ends: number } | null {
+    const [, given = "", name = "", seal = ""] = SEALED_FORMAT.exec(text) ?? [];
+    const ends = Number(given);
+    if (name === "" || !sameSecret(seal, this.#seal(what, ends, name))) return null;
+    return ends * 1000 > epochMs() ? { name, ends: ends * 1000 } : null;
+  }
+
+  #seal(what: "session" | "ticket", ends: number, name: string): string {
+    return createHmac("sha256", this.#key).update(`${what} ${ends}.${name}`).digest("base64url");
   }
 }
 

@@ -10,6 +10,8 @@ export interface Trust {
   readonly port: () => number;
   /** Names beside the loopback ones, each `name` or `name:port`. */
   readonly allowed_hosts: readonly string[];
+  /** A ticket of this name began a session: what held it is of no more use. */
+  readonly onRedeemed: (name: string) => void;
 }
 
 const REALM = 'Bearer realm="loopkeeper"';
@@ -81,11 +83,13 @@ export function sessionEnd(c: Context, trust: Trust): string | null {
   return trust.sessions.endOf(sessionCookie(c, trust) ?? "");
 }
 
-/** Exchanges the token for a session: the page takes it out of the address's fragment, which no server is ever sent. */
+/** Exchanges the token, or a ticket, for a session: the page takes it out of the address's fragment, which no server is ever sent. */
 export function beginSession(c: Context, trust: Trust, token: string): Response {
   const site = c.req.header("sec-fetch-site");
   if (site !== undefined && site !== "same-origin" && site !== "none") return forbidden(c, OWN_PAGE_ONLY);
-  if (!sameSecret(token, trust.token)) return unauthorized(c, "the token is not this server's");
+  const ticket = trust.sessions.redeem(token);
+  if (ticket !== null) trust.onRedeemed(ticket);
+  else if (!sameSecret(token, trust.token)) return unauthorized(c, "the token is not this server's");
   const session = trust.sessions.begin();
   setCookie(c, cookieName(trust), session.cookie, {
     httpOnly: true,

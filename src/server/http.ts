@@ -19,6 +19,7 @@ export interface HttpDoor extends ApiDoor, StreamDoor {
   readonly version: string;
   readonly token: string;
   readonly allowed_hosts: readonly string[];
+  readonly onRedeemed: (name: string) => void;
   /** Folder of the console's built files; it need not be there. */
   readonly console_folder: string;
   readonly mcp: McpOverHttp;
@@ -28,7 +29,8 @@ const sessionBody = z.strictObject({ token: z.string().min(1) });
 
 /** The whole door as one application: REST under /api, MCP at /mcp, the console at /. `port` is asked at each request. */
 export function httpApp(door: HttpDoor, port: () => number): Hono<HttpEnvironment> {
-  const trust: Trust = { token: door.token, sessions: new Sessions(door.token), port, allowed_hosts: door.allowed_hosts };
+  const { token, allowed_hosts, onRedeemed } = door;
+  const trust: Trust = { token, sessions: new Sessions(token), port, allowed_hosts, onRedeemed };
   const app = new Hono<HttpEnvironment>();
   app.use(
     secureHeaders({

@@ -7,6 +7,8 @@ import { problemResponse } from "./problem.ts";
 /** Where the door listens, once it does. */
 export interface Listening {
   readonly port: number;
+  /** Resolves once nobody has asked for anything for so long; who follows a stream asks all the time. */
+  idle(ms: number): Promise<void>;
   /** Takes no new request; lets answers under way end, then closes what is left. */
   close(): Promise<void>;
 }
@@ -36,6 +38,7 @@ export async function listen(
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : at.port,
+    idle: (ms) => idle(server, ms),
     close: () => closed(server),
   };
 }
@@ -51,6 +54,21 @@ function listening(server: Server, { host, port }: { readonly host: string; read
     server.listen({ host, port, exclusive: true }, () => {
       server.off("error", reject);
       resolve();
+    });
+  });
+}
+
+function idle(server: Server, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    let answering = 0;
+    let timer = setTimeout(resolve, ms);
+    server.on("request", (_request, response) => {
+      answering += 1;
+      clearTimeout(timer);
+      response.once("close", () => {
+        answering -= 1;
+        if (answering === 0) timer = setTimeout(resolve, ms);
+      });
     });
   });
 }

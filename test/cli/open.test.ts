@@ -23,6 +23,11 @@ function loopkeeper(...words: string[]): Promise<{ code: number; out: string; er
   });
 }
 
+async function signIn(base: string, token: string): Promise<number> {
+  const headers = { "content-type": "application/json", origin: base };
+  return (await fetch(`${base}/api/session`, { method: "POST", body: JSON.stringify({ token }), headers })).status;
+}
+
 const servePid = (): number =>
   z.object({ identity: z.object({ pid: z.number() }) }).parse(JSON.parse(readFileSync(place, "utf8"))).identity.pid;
 
@@ -43,23 +48,28 @@ it("starts one serve in the background, finds it again, and opens it at the run 
   const pid = servePid();
   expect(statSync(place).mode & 0o777).toBe(0o600);
   const [base = "", token = ""] = first.out.split("/#token=");
-  const session = await fetch(`${base}/api/session`, {
-    method: "POST",
-    body: JSON.stringify({ token }),
-    headers: { "content-type": "application/json", origin: base },
-  });
-  expect(session.status).toBe(200);
+  expect(await signIn(base, token)).toBe(200);
   const second = await loopkeeper("open", run.slice(4, 10));
   expect([second.code, servePid()]).toEqual([0, pid]);
   await fileAppears(opened);
   const shown = readFileSync(opened, "utf8");
-  expect(shown).toMatch(/^file:.*console\.html$/u);
-  expect(shown).not.toContain(token);
+  expect(shown).toMatch(/^file:.*console-[\w-]{22}\.html$/u);
   const page = fileURLToPath(shown);
-  expect(readFileSync(page, "utf8")).toContain(`${base}/runs/${run}#token=${token}`);
+  const html = readFileSync(page, "utf8");
+  expect(shown + html).not.toContain(token);
   expect(statSync(page).mode & 0o777).toBe(0o600);
+  const [ticket = ""] = html.split(`url=${base}/runs/${run}#token=`)[1]?.split('"') ?? [];
+  expect([await signIn(base, ticket), existsSync(page)]).toEqual([200, false]);
+  expect(await signIn(base, ticket)).toBe(401);
   process.kill(pid, "SIGTERM");
   while (existsSync(place)) await sleep(50);
+});
+
+it("starts a serve that ends by itself when nobody uses it", async () => {
+  product.configure({ open_idle_minutes: 0.05 });
+  expect((await loopkeeper("open", "--print")).code).toBe(0);
+  while (existsSync(place)) await sleep(50);
+  product.configure({ open_idle_minutes: 120 });
 });
 
 it("does not take a stranger for the serve that ended without a word", async () => {
