@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findRunId } from "./cli/find-run.ts";
@@ -10,8 +9,7 @@ import { findCommand } from "./engine/find-command.ts";
 import { launchDetached } from "./engine/launch-detached.ts";
 import { monotonicMs, sleep } from "./run/clock.ts";
 import { LoopkeeperError } from "./run/errors.ts";
-import { DEFAULT_PORT } from "./serve-command.ts";
-import { findPlace } from "./serve-place.ts";
+import { DEFAULT_PORT, findPlace, isFree } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
 import { Sessions } from "./server/auth.ts";
 import { TOOLS } from "./tools/index.ts";
@@ -95,14 +93,6 @@ function answers(url: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
 }
 
 /** False: there is no program that opens one. */

@@ -4,7 +4,7 @@ import { parseWords } from "./command-words.ts";
 import type { Config } from "./config.ts";
 import { removePage } from "./console-page.ts";
 import { LoopkeeperError, messageOf, systemCode } from "./run/errors.ts";
-import { leavePlace } from "./serve-place.ts";
+import { DEFAULT_PORT, leavePlace } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
 import { httpApp } from "./server/http.ts";
 import { type Listening, listen } from "./server/listen.ts";
@@ -15,7 +15,6 @@ import { RUN_RESOURCES } from "./tools/resources.ts";
 import { lazyCalls } from "./tools/runtime.ts";
 import { VERSION } from "./version.ts";
 
-export const DEFAULT_PORT = 7433;
 /** Node takes no more. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/u;

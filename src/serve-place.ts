@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import { logOf } from "./app.ts";
@@ -8,6 +9,20 @@ import type { Engines } from "./engine/engine.ts";
 import { jsonOrNull } from "./run/json.ts";
 
 /** Where the `serve` of this home listens: a file that it leaves while it runs, so that `open` finds it. */
+
+export const DEFAULT_PORT = 7433;
+
+/** Whether nobody listens there on loopback. Asked by a connection: who listened to find out would be in the way of a serve. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = connect({ host: "127.0.0.1", port });
+    asked.once("error", () => resolve(true));
+    asked.once("connect", () => {
+      asked.destroy();
+      resolve(false);
+    });
+  });
+}
 
 const placeSchema = z.strictObject({
   url: z.string(),

@@ -9,6 +9,7 @@ import { hasColour } from "../terminal.ts";
 import { checkAgents } from "./agents.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 import { checkDisk, checkGit, checkHome, checkNode } from "./host.ts";
+import { checkServe } from "./serve.ts";
 import { checkStore } from "./store.ts";
 
 const HELP = `Usage: loopkeeper doctor [--deep] [--json]
@@ -47,14 +48,15 @@ async function look(config: Config, fault: LoopkeeperError | null, deep: boolean
   };
   const close = async (parts: Parts | null): Promise<void> => parts?.store.close();
   try {
-    const [git, home, disk, store, agents] = await Promise.all([
+    const [git, home, disk, store, serve, agents] = await Promise.all([
       checkGit(config),
       checkHome(config),
       checkDisk(config),
       checkStore(config, open),
+      checkServe(config),
       checkAgents(config, deep),
     ]);
-    return [checkNode(), git, configuration(config, fault), home, disk, ...store, ...agents];
+    return [checkNode(), git, configuration(config, fault), home, disk, ...store, serve, ...agents];
   } finally {
     await close(opened);
   }

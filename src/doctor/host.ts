@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Config } from "../config.ts";
 import { outputOf } from "../engine/process.ts";
 import { systemCode } from "../run/errors.ts";
@@ -22,7 +23,7 @@ const LEAST_GIT = [2, 31] as const;
 
 export async function checkGit(config: Config): Promise<Finding> {
   const output = await outputOf({ command: "git", args: ["--version"], cwd: "/", env: config.env, timeoutMs: 10_000 });
-  if (output === null) return problem("git", "not found on PATH", "Install git 2.31 or newer.");
+  if (output === null) return problem("git", "not found on PATH", "Install git 2.31 or newer, and have it on PATH.");
   const version = /(\d+)\.(\d+)\S*/u.exec(output.toString());
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
   const [leastMajor, leastMinor] = LEAST_GIT;
@@ -45,7 +46,7 @@ export async function checkHome({ home }: Config): Promise<Finding> {
       : warning("home", `${home} can be entered by others (mode ${(info.mode & 0o777).toString(8)})`, `chmod 700 '${home}'`);
   } catch (error) {
     const code = systemCode(error);
-    if (code === "ENOENT") return ok("home", `${home} (not there yet: it is made at the first use)`);
+    if (code === "ENOENT") return homeToBe(home);
     return problem(
       "home",
       `${home} cannot be used (${code ?? "unknown"})`,
@@ -54,8 +55,31 @@ export async function checkHome({ home }: Config): Promise<Finding> {
   }
 }
 
-export async function checkDisk({ home, user_home }: Config): Promise<Finding> {
-  const space = (await statfs(home).catch(() => null)) ?? (await statfs(user_home).catch(() => null));
+async function homeToBe(home: string): Promise<Finding> {
+  const above = await nearestThere(home);
+  const usable = await access(above, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (usable) return ok("home", `${home} (not there yet: it is made at the first use)`);
+  return problem(
+    "home",
+    `${home} is not there and cannot be made: you may not write in ${above}`,
+    `Make it yours (sudo mkdir -p '${home}' && sudo chown "$USER" '${home}'), or set LOOPKEEPER_HOME to a folder of yours.`,
+  );
+}
+
+/** The path, or what of it is there. */
+async function nearestThere(path: string): Promise<string> {
+  const there = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  return there || path === dirname(path) ? path : nearestThere(dirname(path));
+}
+
+export async function checkDisk({ home }: Config): Promise<Finding> {
+  const space = await statfs(await nearestThere(home)).catch(() => null);
   if (space === null)
     return warning("disk", "its free space is not known", "Look with df whether there is room for worktrees and checkpoints.");
   const free = space.bavail * space.bsize;

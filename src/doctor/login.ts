@@ -80,7 +80,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       const file = await jsonIn(join(env["GEMINI_CLI_HOME"] ?? home, ".gemini", "oauth_creds.json"), anySchema);
       return file === null ? null : { logged_in: true, how: "by its login file" };
     },
-    command: "gemini",
+    command: "gemini (it asks how at its first start)",
   },
 };
 

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { BIN } from "../support/product.ts";
+import { startServe } from "../support/serve.ts";
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), "lk-doctor-")));
 const state = join(home, "state");
@@ -70,6 +71,22 @@ describe("doctor", () => {
     expect(of("agent codex")).toMatchObject({ state: "warning", do: "Log in: codex login" });
     const after = await loopkeeper(["doctor"]);
     expect(after.out).toMatch(/ok {7}home +.*not there yet/u);
+  });
+
+  it("names the serve of this home", async () => {
+    const serve = await startServe({ PATH: process.env["PATH"] ?? "", HOME: home, LOOPKEEPER_HOME: join(home, "served") });
+    const { of } = await doctor([], { LOOPKEEPER_HOME: join(home, "served") });
+    expect(of("serve")).toEqual({ what: "serve", state: "ok", found: `${serve.url}, process ${serve.child.pid}`, do: null });
+    serve.child.kill("SIGTERM");
+    await serve.exit();
+  });
+
+  it.skipIf(process.getuid?.() === 0)("names the folder above a home that cannot be made", async () => {
+    put("closed/x", "");
+    chmodSync(join(home, "closed"), 0o500);
+    const { of } = await doctor([], { LOOPKEEPER_HOME: join(home, "closed/a/b") });
+    expect(of("home")).toMatchObject({ state: "problem", found: expect.stringContaining(`may not write in ${home}/closed`) });
+    chmodSync(join(home, "closed"), 0o700);
   });
 
   it("shows no secret, whatever the look", async () => {
