@@ -18,7 +18,7 @@ export async function measure(): Promise<Measurement[]> {
   const home = mkdtempSync(join(tmpdir(), "lk-pg-"));
   try {
     const sqlite = await measureStore("SQLite", folder, null, 1.6);
-    const postgres = await measureStore("Postgres", folder, await newDatabase(home), 2.6);
+    const postgres = await measureStore("Postgres", folder, await newDatabase(home, "on"), 2.6);
     return [...sqlite, ...postgres];
   } finally {
     stopServer(home);

