@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Answer, type Door, newProduct, type Product } from "../support/product.ts";
 import { manifest } from "../support/repos.ts";
+import { deathsOf, TIMEOUT_MS } from "./support/deaths.ts";
 import { Victims } from "./support/victims.ts";
 
-/** A server that is killed at each effect of each writing call: the same call again has its effect once, and loses nothing. */
+/** A server that is killed at an effect of a writing call: the same call again has its effect once, and loses nothing. */
 
 const blocked = [
   { edit: { path: "made", content: "by the run" } },
@@ -30,9 +31,6 @@ const lanes = {
   stop: await ready("stop", [{ hang: true }]),
 };
 
-/** Each waits for many deaths one after the other. */
-const TIMEOUT_MS = 400_000;
-
 const revisionOf = (answer: Answer): number => answer.run?.revision ?? -1;
 
 describe.concurrent("a killed server", () => {
@@ -43,12 +41,13 @@ describe.concurrent("a killed server", () => {
       const args = (n: number) => ({ repo, agent, objective: `start ${n}`, request_id: `s-${n}`, max_iterations: 1 });
       const points = await victims.points("coding_loop_start", args(0));
       expect(points).toContain("before createRun#1");
-      for (const [index, point] of points.entries()) {
+      const deaths = deathsOf(points, 2);
+      for (const [index, point] of deaths.entries()) {
         await victims.dies(point, "coding_loop_start", args(index + 1));
         const { run } = await door.call("coding_loop_start", args(index + 1));
         expect(await door.ended(run?.run_id ?? "")).toMatchObject({ stop_reason: "failed" });
       }
-      expect(await door.call("run_list")).toMatchObject({ total: points.length + 1 });
+      expect(await door.call("run_list")).toMatchObject({ total: deaths.length + 1 });
     },
     TIMEOUT_MS,
   );
@@ -79,7 +78,7 @@ describe.concurrent("a killed server", () => {
       const args = (n: number) => ({ run_id, from: "entry", add_iterations: 1, instructions: `word ${n}`, request_id: `r-${n}` });
       const points = await victims.points("run_resume", args(0));
       expect(points.some((point) => point.includes("applyRestore"))).toBe(true);
-      for (const [index, point] of points.entries()) {
+      for (const [index, point] of deathsOf(points, 3).entries()) {
         await door.ended(run_id);
         await victims.dies(point, "run_resume", args(index + 1));
         await door.call("run_resume", args(index + 1));
@@ -162,7 +161,7 @@ describe.concurrent("a killed server", () => {
         }
         expect(manifest(workspace.path)).toEqual(work);
       };
-      for (const [index, point] of points.entries()) {
+      for (const [index, point] of deathsOf(points, 3).entries()) {
         await bringBack();
         const args = { ...(await preview()), request_id: `x-${index + 1}` };
         await victims.dies(point, "run_reset", args);

@@ -6,6 +6,7 @@ import { type Door, newProduct, type Product, type RunView } from "../support/pr
 import { manifest, read } from "../support/repos.ts";
 import { BLOCKED, DONE, does, states } from "../support/steps.ts";
 import type { BackendName } from "../support/stores.ts";
+import { deathsOf, TIMEOUT_MS } from "./support/deaths.ts";
 import { eventually, type Lane, newLane } from "./support/lane.ts";
 import { Victims } from "./support/victims.ts";
 
@@ -15,9 +16,6 @@ const STEPS = [
   { step: "one", objective: "first" },
   { step: "two", objective: "second", needs: ["one"] },
 ];
-const TIMEOUT_MS = 400_000;
-const share = <T>(list: readonly T[], of: number, n: number): T[] => list.filter((_, index) => index % of === n);
-
 /** A run whose first step failed after it had made and committed something. */
 async function failedRun(product: Product, door: Door): Promise<RunView> {
   const env = { LOOPKEEPER_TEST_RAN: join(product.box.dir, "ran") };
@@ -48,7 +46,7 @@ async function serverDies(backend: BackendName, every: number): Promise<void> {
   const points = await victims.points("run_redo", { ...(await preview()), request_id: "x-0" });
   expect(points.some((point) => point.includes("apply(step_redone"))).toBe(true);
   expect(points.some((point) => point.includes("applyRestore"))).toBe(true);
-  for (const [index, point] of share(points, every, 0).entries()) {
+  for (const [index, point] of deathsOf(points, every).entries()) {
     const before = await door.ended(run_id);
     expect([point, read(tree, "made"), read(tree, "person.txt")]).toEqual([point, "by the run", "mine\n"]);
     const work = manifest(tree);
@@ -103,9 +101,9 @@ async function workerDies(backend: BackendName, every: number): Promise<void> {
   await door.ended(run_id);
   await eventually(lane, "the release", () => lane.traced().some((line) => line.startsWith("after releaseLease")));
   const traced = lane.traced().filter((line) => /^after (?!git )/u.test(line));
-  const effects = share(traced.slice(traced.indexOf(CLAIMED) + 1), every, 1);
-  expect(effects.length).toBeGreaterThan(2);
-  for (const effect of effects) {
+  const effects = traced.slice(traced.indexOf(CLAIMED) + 1);
+  expect(effects.length).toBeGreaterThan(every);
+  for (const effect of deathsOf(effects, every)) {
     rmSync(ran, { force: true });
     await lane.plan(effect, CLAIMED);
     await redo();
@@ -138,10 +136,10 @@ async function settled(lane: Lane, run_id: string): Promise<RunView> {
   return lane.door.ended(run_id);
 }
 
-/** Every fourth effect of the server, every twelfth of the worker: each death is several runs of engines. */
+/** Two or so of each list: each death is several runs of engines. */
 describe.concurrent("a redo", () => {
-  test("whose server dies at an effect is as before or carried on, and done once", () => serverDies("sqlite", 4), TIMEOUT_MS);
-  test("does so on Postgres too", () => serverDies("postgres", 4), TIMEOUT_MS);
-  test("whose worker dies at an effect goes on to its end, each step worked at once", () => workerDies("sqlite", 12), TIMEOUT_MS);
-  test("does so with a worker on Postgres too", () => workerDies("postgres", 12), TIMEOUT_MS);
+  test("whose server dies at an effect is as before or carried on, and done once", () => serverDies("sqlite", 7), TIMEOUT_MS);
+  test("does so on Postgres too", () => serverDies("postgres", 7), TIMEOUT_MS);
+  test("whose worker dies at an effect goes on to its end, each step worked at once", () => workerDies("sqlite", 20), TIMEOUT_MS);
+  test("does so with a worker on Postgres too", () => workerDies("postgres", 20), TIMEOUT_MS);
 });

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { newProduct, type RunView } from "../support/product.ts";
 import { retained } from "../support/retention.ts";
+import { deathsOf, TIMEOUT_MS } from "./support/deaths.ts";
 
 /** A process that dies while it frees a run: the record never says more than was done, and the next one finishes it. */
 
-const TIMEOUT_MS = 300_000;
 const TURNS = [
   [{ edit: { path: "n", content: "n\n" } }, { commit: "Add n" }, { report: { completed: [], intended: [], verdict: "done" } }],
 ];
@@ -38,8 +38,9 @@ test(
     await reclaim(await clean(), null);
     const effects = readFileSync(trace, "utf8").trim().split("\n");
     const wanted = /^(before|after) (apply|removeWorktree|freeSession|freeCheckpoints)|^after git (worktree|update-ref)/u;
-    const points = effects.filter((line) => wanted.test(line));
-    expect(points.join(" ")).toMatch(/removeWorktree.*git worktree.*freeSession.*freeCheckpoints.*run_reclaimed/u);
+    const all = effects.filter((line) => wanted.test(line));
+    expect(all.join(" ")).toMatch(/removeWorktree.*git worktree.*freeSession.*freeCheckpoints.*run_reclaimed/u);
+    const points = deathsOf(all, 2);
     const runs = await Promise.all(points.map(clean));
     for (const [n, point] of points.entries()) {
       const run = runs[n];

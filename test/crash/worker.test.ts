@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { isLive } from "../../src/run/run.ts";
 import type { RunView } from "../support/product.ts";
 import type { BackendName } from "../support/stores.ts";
+import { deathsOf, share, TIMEOUT_MS } from "./support/deaths.ts";
 import { checkWhole, eventually, type Lane, newLane } from "./support/lane.ts";
 
 /** A worker counts its effects from its first claim on; what it does before that is the recovery of what the last death left. */
@@ -166,11 +167,6 @@ async function diesInStarts(backend: BackendName, effects: readonly string[]): P
   expect((await lane.door.call("run_list", { limit: 50 })).summary).toContain(String(started.length));
 }
 
-const share = (list: readonly string[], of: number, n: number): string[] => list.filter((_, index) => index % of === n);
-
-/** Each lane waits for many deaths one after the other. */
-const TIMEOUT_MS = 400_000;
-
 describe.concurrent("a killed worker", async () => {
   const effects = await recorded(await newLane());
 
@@ -178,7 +174,8 @@ describe.concurrent("a killed worker", async () => {
     "C38: after any effect of a resumed iteration and its stop leaves a run that is whole and goes on",
     async () => {
       expect(effects.resume.length).toBeGreaterThan(15);
-      await Promise.all([0, 1].map((n) => diesInResumes("sqlite", share(effects.resume, 2, n))));
+      const deaths = deathsOf(effects.resume, 3);
+      await Promise.all([0, 1].map((n) => diesInResumes("sqlite", share(deaths, 2, n))));
     },
     TIMEOUT_MS,
   );
@@ -186,7 +183,7 @@ describe.concurrent("a killed worker", async () => {
   test(
     "C38: does so on Postgres too",
     async () => {
-      await diesInResumes("postgres", share(effects.resume, 6, 2));
+      await diesInResumes("postgres", deathsOf(effects.resume, 8));
     },
     TIMEOUT_MS,
   );
@@ -195,7 +192,7 @@ describe.concurrent("a killed worker", async () => {
     "after any effect of a start leaves a run that begins, with its setup and its instructions",
     async () => {
       expect(effects.start.length).toBeGreaterThan(8);
-      await diesInStarts("sqlite", effects.start);
+      await diesInStarts("sqlite", deathsOf(effects.start, 2));
     },
     TIMEOUT_MS,
   );
@@ -204,7 +201,7 @@ describe.concurrent("a killed worker", async () => {
     "after any effect of a recovery leaves it to the next one",
     async () => {
       expect(effects.recovery.length).toBeGreaterThan(5);
-      await diesInRecoveries("sqlite", effects.recovery);
+      await diesInRecoveries("sqlite", deathsOf(effects.recovery, 2));
     },
     TIMEOUT_MS,
   );
