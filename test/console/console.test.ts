@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Door, newProduct, type RunView } from "../support/product.ts";
 import { write } from "../support/repos.ts";
 import { type Serve, startServe } from "../support/serve.ts";
@@ -18,8 +18,11 @@ beforeAll(async () => {
   product.configure({ max_live_runs: 12 });
   [serve, door] = await Promise.all([startServe(product.env), product.connect()]);
 });
+// A page that stays open draws every change of the tests that follow.
+afterEach(async () => {
+  for (const { context } of visits.splice(0)) await context.close();
+});
 afterAll(async () => {
-  for (const { context } of visits) await context.close();
   await door.close();
   serve.child.kill("SIGKILL");
 });
