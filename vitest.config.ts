@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** They wait for many deaths or histories one after the other: begun last, everything else would be done and wait for them. */
-const LONGEST = ["crash/worker", "crash/door", "store/ledger"];
+/** They wait for many things one after the other: begun last, everything else would be done and wait for them. */
+const LONGEST = ["crash/worker", "crash/redo", "console/console", "scenarios/retention", "scenarios/stages-redo", "scenarios/gate"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -22,7 +22,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    maxWorkers: 3,
+    // More than two cores can do at once: half of a story's time is waiting.
+    maxWorkers: 4,
     maxConcurrency: 3,
   },
 });
