@@ -2,7 +2,14 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** They wait for many things one after the other: begun last, everything else would be done and wait for them. */
-const LONGEST = ["crash/worker", "crash/redo", "console/console", "scenarios/retention", "scenarios/stages-redo", "scenarios/gate"];
+const LONGEST = [
+  "crash/worker",
+  "crash/redo",
+  "console/console",
+  "scenarios/retention",
+  "scenarios/stages-redo",
+  "scenarios/gate",
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
