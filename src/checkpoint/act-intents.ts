@@ -32,7 +32,7 @@ export function intentsOf(text: string): Intent[] {
       deletes: part.deletes ?? false,
       folder: part.folder ?? command.cwd.at(-1) ?? null,
       what,
-      mixed: commands.length > 1,
+      mixed: commands.filter((other) => other.words.length > 0).length > 1,
     }));
   });
 }

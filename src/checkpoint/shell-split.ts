@@ -1,8 +1,14 @@
+/** The words of a simple command, and the files that its output is written to. */
+export interface SplitCommand {
+  readonly words: readonly string[];
+  readonly targets: readonly string[];
+}
+
 /**
- * Cuts shell text into simple commands of words: quotes and escapes are resolved, comments, redirections and
- * here-documents left out, and `;`, `&&`, `||`, `|`, `&`, brackets and line ends divide.
+ * Cuts shell text into simple commands: quotes and escapes are resolved, comments, here-documents and what is read from left
+ * out, and `;`, `&&`, `||`, `|`, `&`, brackets and line ends divide.
  */
-export function splitCommands(text: string): string[][] {
+export function splitCommands(text: string): SplitCommand[] {
   const found = new Collector();
   /** Ends of here-documents that begin after the present line. */
   const ends: string[] = [];
@@ -33,11 +39,12 @@ export function splitCommands(text: string): string[][] {
 }
 
 class Collector {
-  readonly commands: string[][] = [];
+  readonly commands: SplitCommand[] = [];
   inWord = false;
   #words: string[] = [];
+  #targets: string[] = [];
   #word = "";
-  #drop = false;
+  #next: "word" | "target" | "dropped" = "word";
 
   append(text: string): void {
     this.#word += text;
@@ -46,27 +53,29 @@ class Collector {
 
   endWord(): void {
     if (!this.inWord) return;
-    if (!this.#drop) this.#words.push(this.#word);
+    if (this.#next === "word") this.#words.push(this.#word);
+    if (this.#next === "target") this.#targets.push(this.#word);
     this.#word = "";
     this.inWord = false;
-    this.#drop = false;
+    this.#next = "word";
   }
 
   endCommand(): void {
     this.endWord();
-    if (this.#words.length > 0) this.commands.push(this.#words);
+    if (this.#words.length > 0 || this.#targets.length > 0) this.commands.push({ words: this.#words, targets: this.#targets });
     this.#words = [];
-    this.#drop = false;
+    this.#targets = [];
+    this.#next = "word";
   }
 
-  /** What follows is the target of a redirection; a number right before it was its descriptor. */
-  redirect(): void {
+  /** What follows is the file of a redirection; a number right before it was its descriptor. */
+  redirect(writes: boolean): void {
     if (/^\d+$/.test(this.#word)) {
       this.#word = "";
       this.inWord = false;
     }
     this.endWord();
-    this.#drop = true;
+    this.#next = writes ? "target" : "dropped";
   }
 }
 
@@ -77,8 +86,10 @@ function readRedirection(text: string, ends: string[], found: Collector): number
     ends.push(here[2]);
     return here[0].length;
   }
-  found.redirect();
-  return /^(&>>?|<<<|<>|[<>]{1,2}[&|]?)/.exec(text)?.[0].length ?? 1;
+  const operator = /^(&>>?|<<<|<>|[<>]{1,2}[&|]?)/.exec(text)?.[0] ?? text.charAt(0);
+  // After `>&` stands another descriptor.
+  found.redirect(operator.includes(">") && !operator.endsWith("&"));
+  return operator.length;
 }
 
 function readQuoted(text: string, from: number): { value: string; end: number } {

@@ -1,8 +1,12 @@
 import { splitCommands } from "./shell-split.ts";
 
-/** One simple command of a shell text: its words, and the folder changes (`cd`) that came before it in the same text. */
+/**
+ * One simple command of a shell text: its words (none of a redirection alone), the files that its output is written to, and
+ * the folder changes (`cd`) that came before it in the same text.
+ */
 export interface ShellCommand {
   readonly words: readonly string[];
+  readonly targets: readonly string[];
   readonly cwd: readonly string[];
 }
 
@@ -34,13 +38,14 @@ const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "dash", "ksh"]
 export function shellCommands(text: string, depth = 0, cwd: readonly string[] = []): ShellCommand[] {
   const found: ShellCommand[] = [];
   const folders = [...cwd];
-  for (const raw of splitCommands(text)) {
+  for (const { words: raw, targets } of splitCommands(text)) {
     const words = withoutPrefixes(raw);
     const name = (words[0] ?? "").split("/").at(-1) ?? "";
     if (name === "cd" && words[1] !== undefined) folders.push(words[1]);
     const inner = SHELLS.has(name) ? innerText(words) : null;
     if (inner !== null && depth < MAX_DEPTH) found.push(...shellCommands(inner, depth + 1, folders));
-    else if (words.length > 0) found.push({ words: [name, ...words.slice(1)], cwd: [...folders] });
+    const own = inner !== null && depth < MAX_DEPTH ? [] : words.length > 0 ? [name, ...words.slice(1)] : [];
+    if (own.length > 0 || targets.length > 0) found.push({ words: own, targets, cwd: [...folders] });
   }
   return found;
 }

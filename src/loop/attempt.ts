@@ -3,6 +3,7 @@ import type { AgentSpec, Engine } from "../engine/engine.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { otherSteps } from "../resume/other-steps.ts";
 import { loadOwned, type OwnedState } from "../resume/ownership.ts";
+import { NO_SESSION } from "../resume/reopen.ts";
 import { repositoryState } from "../resume/repository-state.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -220,7 +221,5 @@ async function openingParts(
 }
 
 function whyFresh(record: AttemptRecord): string {
-  return record.started_from === "entry"
-    ? "the step was taken back to its entry, so a fresh session was opened"
-    : "no engine session was recorded";
+  return record.started_from === "entry" ? "the step was taken back to its entry, so a fresh session was opened" : NO_SESSION;
 }

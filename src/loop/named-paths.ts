@@ -32,8 +32,8 @@ export async function namedPaths(
         keep(folders, path);
         if (/[*?[]/u.test(path)) patterns.push(patternOf(path));
       }
+      for (const target of command.targets) keep(exact, await within(top, folder, target));
     }
-    for (const word of call.command === null ? [] : redirectedIn(call.command)) keep(exact, await within(top, top, word));
   }
   return (path) => {
     // An engine speaks JSON: of a name that is not UTF-8 it can only give this form.
@@ -95,11 +95,4 @@ function patternOf(glob: string): RegExp {
     // No pattern after all.
     return /(?!)/u;
   }
-}
-
-/** Targets of `>` and `>>`, which are no words of a command. */
-function redirectedIn(command: string): readonly string[] {
-  return [...command.matchAll(/>{1,2}\s*["']?([^\s"'|&;<>()]+)/gu)].flatMap((match) =>
-    match[1] === undefined ? [] : [match[1]],
-  );
 }

@@ -1,5 +1,7 @@
+import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { iterationsLeft } from "../run/grant.ts";
 import type { ResumeNeed } from "../run/stop-reason.ts";
+import { restoreRefusal, resumeRefusal, wantsFreshBase } from "./drift-gate.ts";
 import { beforeReset, defaultFrom, type GateFacts, redoable, redoNeeds, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 import { lastAttempt, stepToContinue } from "./reopen.ts";
@@ -24,20 +26,20 @@ export interface NextAction {
   readonly why: string;
 }
 
-/** What a look at the repository says about the choices. */
-export interface Found {
-  /** A new run on a fresh base is the better way. */
-  readonly fresh_base: boolean;
+/** What a look at the repository told: it decides what of the choices can be carried out as it stands. */
+export interface Look {
+  readonly drift: Drift | null;
   /** Checkpoints that nothing can be taken back to any more. */
   readonly lost: ReadonlySet<string>;
-  /** A merge, rebase... that the run did not start is under way: nothing is taken back in the middle of it. */
-  readonly others_operation: string | null;
+  /** Paths that keep a step's start from being restored. */
+  readonly entry_conflicts: readonly string[];
 }
 
-const NOTHING_FOUND: Found = { fresh_base: false, lost: new Set(), others_operation: null };
+const UNSEEN: Look = { drift: null, lost: new Set(), entry_conflicts: [] };
 
 /** All choices for a run that is not live; refused ones are listed with their reason and `allowed: false`. */
-export function choices(facts: GateFacts, nowMs: number, found: Found = NOTHING_FOUND): readonly Choice[] {
+export function choices(facts: GateFacts, nowMs: number, look: Look = UNSEEN): readonly Choice[] {
+  const freshBase = wantsFreshBase(look.drift);
   const all = [
     ...resumeChoices(facts, nowMs),
     ...grantChoices(facts),
@@ -45,14 +47,47 @@ export function choices(facts: GateFacts, nowMs: number, found: Found = NOTHING_
     resetChoice(facts, true),
     ...bringBackChoice(facts),
     ...redoChoices(facts),
-    startNew(facts, found.fresh_base),
+    startNew(facts, freshBase),
   ];
-  const list = all.map((choice) => withdrawn(choice, goesBackTo(facts, choice), found) ?? choice);
+  const list = all.flatMap((choice) => afterLook(facts, choice, look));
   // One recommendation at most: the first allowed one in this order of merit.
-  const best = found.fresh_base
+  const best = freshBase
     ? list.find((choice) => choice.action === "start_new")
     : list.find((choice) => choice.allowed && choice.recommended);
   return list.map((choice) => ({ ...choice, recommended: choice === best }));
+}
+
+/** A choice as it can be called now: with the word that it wants for what changed since the stop, or withdrawn. */
+function afterLook(facts: GateFacts, choice: Choice, look: Look): readonly Choice[] {
+  const { drift, lost } = look;
+  if (goesBackTo(facts, choice).some((id) => lost.has(id))) return [withdrawn(choice, LOST)];
+  if (!choice.allowed || drift === null || choice.args["at"] === "reset") return [choice];
+  if (choice.action === "resume") return resumeAfterLook(facts, choice, drift, look.entry_conflicts);
+  const refused = choice.action === "reset" || choice.action === "redo" ? restoreRefusal(facts.run, drift) : null;
+  return [refused === null ? choice : withdrawn(choice, `${refused.word}: ${refused.message}`)];
+}
+
+const SAID = {
+  keep: "with what changed since kept",
+  restore: "with the run's own files put back",
+} as const;
+
+/** The ways to resume that the gate lets pass: plain where it does, else one for each word that does. */
+function resumeAfterLook(facts: GateFacts, choice: Choice, drift: Drift, conflicts: readonly string[]): readonly Choice[] {
+  const from = choice.args["from"] === "entry" || (choice.args["from"] === undefined && defaultFrom(facts) === "entry");
+  const refusal = (on_drift?: keyof typeof SAID): Refusal | null =>
+    resumeRefusal(facts.run, drift, { from: from ? "entry" : "stop", on_drift }, from ? conflicts : []);
+  const plain = refusal();
+  if (plain === null) return [choice];
+  const because = `${plain.word}: ${plain.message}`;
+  const passing = (["keep", "restore"] as const).filter((on_drift) => refusal(on_drift) === null);
+  if (passing.length === 0) return [withdrawn(choice, because)];
+  return passing.map((on_drift) => ({
+    ...choice,
+    label: `${choice.label}, ${SAID[on_drift]}`,
+    args: { ...choice.args, on_drift },
+    why: `${choice.why}; without on_drift it is refused (${because})`,
+  }));
 }
 
 /** The checkpoint that a choice takes files back to, if it does. */
@@ -66,19 +101,14 @@ function goesBackTo(facts: GateFacts, choice: Choice): readonly string[] {
   return entryOf(lastAttempt(attempts, stepToContinue(run, steps)?.step ?? ""));
 }
 
-/** The choice as it stands where the repository does not let files go back to these checkpoints; null where it does. */
-function withdrawn(choice: Choice, backTo: readonly string[], { lost, others_operation }: Found): Choice | null {
-  const refused = (why: string): Choice => ({ ...choice, allowed: false, recommended: false, needs: [], why });
-  if (backTo.some((id) => lost.has(id)))
-    return refused("lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)");
-  if (backTo.length === 0 || others_operation === null || !choice.allowed) return null;
-  return refused(
-    `operation_in_progress: a ${others_operation} that the run did not start is under way; finish or abort it yourself first`,
-  );
+const LOST = "lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)";
+
+function withdrawn(choice: Choice, why: string): Choice {
+  return { ...choice, allowed: false, recommended: false, needs: [], why };
 }
 
 /** The calls that make sense next, for the common part of every answer. */
-export function nextActions(facts: GateFacts, nowMs: number): readonly NextAction[] {
+export function nextActions(facts: GateFacts, nowMs: number, look: Look = UNSEEN): readonly NextAction[] {
   const { run } = facts;
   if (run.state === "queued" || run.state === "running" || run.state === "stopping") {
     const wait = {
@@ -100,7 +130,7 @@ export function nextActions(facts: GateFacts, nowMs: number): readonly NextActio
           },
         ];
   }
-  const allowed = choices(facts, nowMs).filter((choice) => choice.allowed && !choice.destructive);
+  const allowed = choices(facts, nowMs, look).filter((choice) => choice.allowed && !choice.destructive);
   const explain = {
     tool: "run_explain_stop",
     args: { run_id: run.run_id },

@@ -1,7 +1,8 @@
-import type { Drift } from "../checkpoint/drift-shapes.ts";
+import type { Drift, GitLock } from "../checkpoint/drift-shapes.ts";
 import { occupiedText } from "../checkpoint/worktree.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
+import { lockLine } from "./drift-lines.ts";
 import type { Refusal } from "./refusals.ts";
 import { oneLine } from "./shown.ts";
 
@@ -39,8 +40,60 @@ export function driftRefusal(run: RunRecord, drift: Drift, wish: DriftWish): Ref
 }
 
 /** A merge, rebase... under way that the run did not start; files are not taken back in the middle of it. */
-export function othersOperation(drift: Drift | null): string | null {
-  return drift?.operation_by_run === true ? null : (drift?.operation_in_progress ?? null);
+function othersOperation(drift: Drift): string | null {
+  return drift.operation_by_run === true ? null : drift.operation_in_progress;
+}
+
+/** Why a resume is refused on what a look found, before anything is waited for; null when it passes. */
+export function resumeRefusal(run: RunRecord, drift: Drift, wish: DriftWish, conflicts: readonly string[]): Refusal | null {
+  if (drift.workspace === "occupied") return refusal("repository_problem", occupiedText(run.workspace_path));
+  const stale = drift.locks.find((lock) => lock.state === "stale");
+  return (
+    driftRefusal(run, drift, wish) ??
+    (stale === undefined ? null : staleLockRefusal(stale, wish)) ??
+    (conflicts.length > 0 && wish.on_drift !== "restore" ? conflictsRefusal(conflicts) : null)
+  );
+}
+
+/** Why a step's start is not restored over what somebody else changed. */
+export function conflictsRefusal(conflicts: readonly string[]): Refusal {
+  return refusal(
+    "conflicts",
+    `others changed ${conflicts.slice(0, LISTED).join(", ")} since, so the step's start cannot be restored without losing that. Use from: "stop" with instructions, or on_drift: "restore" (a safety checkpoint is taken first).`,
+  );
+}
+
+/** Why a lock that a dead git left refuses this wish: it is set aside only with consent. Null when it does not. */
+export function staleLockRefusal(lock: GitLock, wish: DriftWish): Refusal | null {
+  if (wish.on_drift === "restore" || (wish.on_drift === "keep" && wish.from === "stop")) return null;
+  const keep = wish.from === "stop" ? ', or on_drift: "keep" to leave it there and tell the agent' : "";
+  return refusal(
+    "stale_lock",
+    `${lockLine(lock)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), or say on_drift: "restore" to have it set aside and the run's files put back as at the stop${keep}.`,
+  );
+}
+
+/** Why nothing can be reset or done again on what changed since the stop; null when it can. */
+export function restoreRefusal(run: RunRecord, drift: Drift): Refusal | null {
+  const operation = othersOperation(drift);
+  if (operation !== null)
+    return refusal(
+      "operation_in_progress",
+      `a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, then call again.`,
+    );
+  const stale = drift.locks.find((lock) => lock.state === "stale");
+  return stale === undefined ? null : staleLockAtRestore(stale);
+}
+
+export function staleLockAtRestore(lock: GitLock): Refusal {
+  return refusal(
+    "stale_lock",
+    `${lockLine(lock)}. Nothing can be restored until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), then call again.`,
+  );
+}
+
+export function quotedPath(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Something else where the run's worktree belongs is never overwritten: nothing goes on until it is moved away. */

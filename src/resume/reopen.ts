@@ -156,6 +156,10 @@ export function sessionToContinue(step: string | undefined, attempts: readonly A
   return own.slice(Math.max(0, fresh)).findLast((attempt) => attempt.engine_session !== null)?.engine_session ?? null;
 }
 
+/** Why there is none, where nothing more is known. */
+export const NO_SESSION =
+  "no conversation of this step's that fits its files is kept: none was recorded, or the files were taken back since";
+
 /** The step that goes on first: one that is reopened, else the next that was never begun; null when there is none. */
 export function stepToContinue(run: RunRecord, steps: readonly StepRecord[]): StepRecord | null {
   const open = [...reopenedSteps(run, steps, []), ...steps.filter((step) => step.state === "pending")];

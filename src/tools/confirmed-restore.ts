@@ -2,16 +2,18 @@ import { z } from "zod";
 import type { RestoreResult } from "../checkpoint/checkpoint.ts";
 import { checkpointRecord } from "../resume/checkpoint-record.ts";
 import type { Consequences } from "../resume/consequences.ts";
+import { staleLockAtRestore } from "../resume/drift-gate.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned } from "../resume/ownership.ts";
 import { planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { shownName } from "../resume/shown.ts";
-import { now } from "../run/clock.ts";
+import { msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import { type ConfirmPayload, isExpired, mintToken, readToken } from "./confirm-token.ts";
 import type { ToolContext } from "./context.ts";
+import { refuseIf } from "./guards.ts";
 import { consequencesSchema } from "./schemas.ts";
 import { section } from "./text.ts";
 
@@ -69,6 +71,7 @@ export async function previewRestore(
   tellConsequences: (restore: RunRestore) => Promise<Consequences>,
 ) {
   const restore = await planRunRestore(ctx, run, wish.to, wish.overwrite);
+  await refuseStaleLock(ctx, run, restore);
   refuseStrangers(restore, wish);
   const consequences = await tellConsequences(restore);
   const { token, expires_at } = mintToken(await ctx.store.secret(), {
@@ -90,6 +93,13 @@ export async function previewRestore(
     expires_at,
   };
   return { plan: restore.plan, answer };
+}
+
+/** Told before the owner agrees to what could not be done. A lock in use may be gone by then. */
+async function refuseStaleLock(ctx: ToolContext, run: RunRecord, { repo }: RunRestore): Promise<void> {
+  const locks = await ctx.checkpoints.locks(repo, msOf(run.stop?.at ?? now()));
+  const stale = locks.find((lock) => lock.state === "stale");
+  if (stale !== undefined) refuseIf(staleLockAtRestore(stale));
 }
 
 /** Only paths that the run changed can be overwritten: anything else is a mistake that must not go by in silence. */

@@ -1,6 +1,6 @@
 import type { Repository } from "../checkpoint/checkpoint.ts";
 import type { Drift } from "../checkpoint/drift-shapes.ts";
-import { type DriftWish, driftRefusal, refuseOccupied } from "../resume/drift-gate.ts";
+import { type DriftWish, driftRefusal, quotedPath, refuseOccupied, staleLockRefusal } from "../resume/drift-gate.ts";
 import { lockLine } from "../resume/drift-lines.ts";
 import { monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
@@ -19,7 +19,7 @@ export async function passDrift(ctx: ToolContext, run: RunRecord, drift: Drift, 
   refuseOccupied(run, drift);
   await refuseReplaced(ctx, run, drift);
   refuseIf(driftRefusal(run, drift, wish));
-  return settledLocks(ctx, run, drift, wish.on_drift);
+  return settledLocks(ctx, run, drift, wish);
 }
 
 /** In place: a repository at the same path that has neither the run's checkpoints nor its history is somebody else's. */
@@ -38,12 +38,7 @@ async function refuseReplaced(ctx: ToolContext, run: RunRecord, drift: Drift): P
  * The locks of git's that may be set aside when the restore is made. A lock in use is waited for, then refused. One that a
  * dead git left is removed only with consent, `on_drift: "restore"`; an explicit `keep` leaves it and goes on.
  */
-async function settledLocks(
-  ctx: ToolContext,
-  run: RunRecord,
-  drift: Drift,
-  on_drift: DriftWish["on_drift"],
-): Promise<readonly Lock[]> {
+async function settledLocks(ctx: ToolContext, run: RunRecord, drift: Drift, wish: DriftWish): Promise<readonly Lock[]> {
   if (drift.locks.length === 0) return [];
   const repo = await ctx.checkpoints.discover(run.workspace_path);
   const left = await waitForHeld(ctx, repo, run, drift.locks);
@@ -52,18 +47,13 @@ async function settledLocks(
     throw new LoopkeeperError(
       "repository_problem",
       held.holder === null
-        ? `${lockLine(held)}. Nothing was changed. If no git works there, remove it yourself (rm ${quoted(held.path)}), then call again.`
+        ? `${lockLine(held)}. Nothing was changed. If no git works there, remove it yourself (rm ${quotedPath(held.path)}), then call again.`
         : `a git is at work in ${run.workspace_path}: ${lockLine(held)}. Nothing was changed. Wait for it to end, then call again.`,
     );
   }
   const [stale] = left;
-  if (stale !== undefined && on_drift !== "keep" && on_drift !== "restore") {
-    throw new LoopkeeperError(
-      "not_allowed",
-      `stale_lock: ${lockLine(stale)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quoted(stale.path)}), or say on_drift: "restore" to have it set aside and the run's files put back as at the stop, or on_drift: "keep" to leave it there and tell the agent.`,
-    );
-  }
-  return on_drift === "restore" ? left : [];
+  if (stale !== undefined) refuseIf(staleLockRefusal(stale, wish));
+  return wish.on_drift === "restore" ? left : [];
 }
 
 async function waitForHeld(ctx: ToolContext, repo: Repository, run: RunRecord, seen: readonly Lock[]): Promise<readonly Lock[]> {
@@ -94,8 +84,4 @@ export async function removeLocks(
 
 function stoppedMs(run: RunRecord): number {
   return msOf(run.stop?.at ?? now());
-}
-
-function quoted(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

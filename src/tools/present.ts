@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nextActions } from "../resume/choices.ts";
+import { type Look, nextActions } from "../resume/choices.ts";
 import { defaultFrom, type GateFacts, isResumable, resumeNeeds } from "../resume/gate.ts";
 import { headline } from "../resume/headline.ts";
 import { oneLine } from "../resume/shown.ts";
@@ -40,7 +40,7 @@ export interface Common {
 export async function common(
   ctx: ToolContext,
   run: RunRecord,
-  options: { readonly summary?: string; readonly replayed?: string } = {},
+  options: { readonly summary?: string; readonly replayed?: string; readonly look?: Look } = {},
 ): Promise<Common> {
   const facts = await gateFacts(ctx, run);
   const view = await runView(ctx, facts);
@@ -52,7 +52,7 @@ export async function common(
         : `Nothing was done now: this repeats a call that had its effect at ${options.replayed}. ${summaryOf(view)}`,
     run: view,
     replayed: options.replayed === undefined ? null : { first_at: options.replayed },
-    next_actions: nextActions(facts, epochMs()).map((action) => ({
+    next_actions: nextActions(facts, epochMs(), options.look).map((action) => ({
       tool: action.tool,
       args: { ...action.args },
       needs: [...action.needs],

@@ -1,5 +1,6 @@
 import type { RestoreResult } from "../checkpoint/checkpoint.ts";
 import type { Drift } from "../checkpoint/drift-shapes.ts";
+import { conflictsRefusal } from "../resume/drift-gate.ts";
 import { driftSinceStop } from "../resume/drift-since.ts";
 import { driftView } from "../resume/explain.ts";
 import { findRepository, type Place } from "../resume/find-repository.ts";
@@ -8,13 +9,14 @@ import { planLayDown } from "../resume/lay-down.ts";
 import { handoffNote, nativeNote } from "../resume/note.ts";
 import { recordGaps } from "../resume/record-gaps.ts";
 import { entryPoint } from "../resume/redo.ts";
-import { lastAttempt, sessionToContinue, stepToContinue } from "../resume/reopen.ts";
+import { lastAttempt, NO_SESSION, sessionToContinue, stepToContinue } from "../resume/reopen.ts";
 import { applyRunRestore, HEAD_CONFLICT, planRunRestore, type RunRestore } from "../resume/restore.ts";
 import { restoresOf } from "../resume/taken-back.ts";
 import { bringCheckpoints, lastCheckpoint, pushedCommit, withRecords } from "../resume/tree-copy.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { AttemptRecord, CheckpointRecord, RunRecord, StepRecord, StopRecord } from "../run/run.ts";
 import type { ToolContext } from "./context.ts";
+import { refuseIf } from "./guards.ts";
 import { passDrift, removeLocks } from "./lock-gate.ts";
 
 /** The arguments of run_resume that decide about the repository and its files. */
@@ -86,7 +88,7 @@ export async function prepareResume(
   const unfinished = iterations[0]?.finished === false;
   const noteFacts = { run: moved, stop, steps: facts.steps, acts, drift, unfinished, gaps, restores, entry: from === "entry" };
   const session = without_files === null ? sessionToContinue(step?.step, attempts) : null;
-  const fresh = without_files ?? (from === "entry" ? "the step is taken back to its entry" : "no engine session was recorded");
+  const fresh = without_files ?? (from === "entry" ? "the step is taken back to its entry" : NO_SESSION);
   return {
     attempts,
     step: step?.step ?? null,
@@ -194,13 +196,21 @@ async function wantedRestore(
   if (target === null) return null;
   const force = input.args.on_drift === "restore";
   const restore = await planRunRestore(ctx, run, target, force ? "all" : []);
-  if (restore.plan.conflicts.length > 0 && !force) {
-    throw new LoopkeeperError(
-      "not_allowed",
-      `conflicts: others changed ${restore.plan.conflicts.slice(0, 10).join(", ")} since, so the step's start cannot be restored without losing that. Use from: "stop" with instructions, or on_drift: "restore" (a safety checkpoint is taken first).`,
-    );
-  }
+  if (restore.plan.conflicts.length > 0 && !force) refuseIf(conflictsRefusal(restore.plan.conflicts));
   return restore;
+}
+
+/** Paths that keep a failed step's start from being restored as things are; none where that cannot be looked at. */
+export async function entryConflicts(ctx: ToolContext, facts: GateFacts, drift: Drift | null): Promise<readonly string[]> {
+  const { run } = facts;
+  if (run.stop_reason !== "failed" || drift?.workspace !== "present") return [];
+  const target = await entryOf(ctx, run, stepToContinue(run, facts.steps), await ctx.store.attempts(run.run_id));
+  try {
+    return target === null ? [] : (await planRunRestore(ctx, run, target, [])).plan.conflicts;
+  } catch (error) {
+    if (error instanceof LoopkeeperError) return [];
+    throw error;
+  }
 }
 
 async function stopToRestore(

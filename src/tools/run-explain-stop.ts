@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { choices } from "../resume/choices.ts";
-import { othersOperation, wantsFreshBase } from "../resume/drift-gate.ts";
+import { choices, type Look } from "../resume/choices.ts";
 import { explain, loadStop } from "../resume/explain.ts";
 import { putAwayLines } from "../resume/put-away-lines.ts";
 import { refusalOf } from "../resume/refusals.ts";
@@ -14,6 +13,7 @@ import { defineView } from "./define-view.ts";
 import { refuseIf } from "./guards.ts";
 import { hostView } from "./host-view.ts";
 import { common, findRun } from "./present.ts";
+import { entryConflicts } from "./resume-prepare.ts";
 import { choiceSchema, commonShape, runIdArgument, stopReasonSchema, verifySchema } from "./schemas.ts";
 import { renderAnswer, section } from "./text.ts";
 
@@ -126,8 +126,8 @@ export const runExplainStop = defineTool({
   output: explainOutput,
   handle: async ({ run_id }, { ctx }) => {
     const run = await findRun(ctx, run_id);
-    const account = await accountOf(ctx, run);
-    return { ...(await common(ctx, run)), ...account, put_away: await putAwayLines(ctx.store, run) };
+    const { look, ...account } = await accountOf(ctx, run);
+    return { ...(await common(ctx, run, { look })), ...account, put_away: await putAwayLines(ctx.store, run) };
   },
   render: (answer) =>
     renderAnswer(answer, [
@@ -137,18 +137,17 @@ export const runExplainStop = defineTool({
     ]),
 });
 
-/** The explanation and the choices, of any length. */
-async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account> {
+/** The explanation and the choices, of any length, and what they were made from. */
+async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account & { readonly look: Look }> {
   refuseIf(refusalOf("explain", run));
   if (run.stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
   const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
   const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
-  const list = choices(facts, epochMs(), {
-    fresh_base: wantsFreshBase(snapshot.drift),
-    lost: snapshot.lost,
-    others_operation: othersOperation(snapshot.drift),
-  });
+  const { drift, lost } = snapshot;
+  const look = { drift, lost, entry_conflicts: await entryConflicts(ctx, facts, drift) };
+  const list = choices(facts, epochMs(), look);
   return {
+    look,
     explanation: explain(snapshot),
     choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
   };
@@ -163,7 +162,8 @@ export const accountView = defineView({
   output: accountSchema.extend({ revision: z.number().int() }),
   read: async ({ run_id }, ctx) => {
     const run = await findRun(ctx, run_id);
-    return { ...(await accountOf(ctx, run)), revision: run.revision };
+    const { explanation, choices: list } = await accountOf(ctx, run);
+    return { explanation, choices: list, revision: run.revision };
   },
 });
 

@@ -91,6 +91,9 @@ describe.concurrent("a moved branch", async () => {
     ] as const) {
       const answer = await door.call("run_explain_stop", { run_id: run.run_id });
       expect(answer.choices?.find((choice) => choice.recommended)?.action).toBe("start_new");
+      const ways = (answer.choices ?? []).filter((choice) => choice.action === "resume");
+      expect(ways).toMatchObject([{ allowed: true, args: { on_drift: "keep" }, why: expect.stringMatching(why) }]);
+      expect(answer.next_actions?.find(({ tool }) => tool === "run_resume")?.args).toMatchObject({ on_drift: "keep" });
       expect(await refusalOf(again(run.run_id))).toMatch(why);
       expect(await refusalOf(again(run.run_id, { on_drift: "restore" }))).toMatch(why);
       expect((await door.call("run_grant_iterations", { run_id: run.run_id, iterations: 1 })).summary).toMatch(/NOT continued/u);

@@ -29,6 +29,9 @@ describe.concurrent("what git left half done", async () => {
   const again = (run_id: string, args: Readonly<Record<string, unknown>> = {}) =>
     door.call("run_resume", { run_id, add_iterations: 1, ...args });
 
+  const ways = async (run_id: string, action: string) =>
+    ((await door.call("run_explain_stop", { run_id })).choices ?? []).filter((choice) => choice.action === action);
+
   test("C21: an index.lock of a git that died with the run is explained, and goes only with consent", async () => {
     const run = await stopped("stale", [
       { edit: { path: "a.txt", content: "the run's\n" } },
@@ -39,6 +42,16 @@ describe.concurrent("what git left half done", async () => {
       "left by a git that died before the stop, no process holds it",
     );
     expect(await refusalOf(again(run.run_id))).toMatch(/^not_allowed: stale_lock: .*index\.lock.*rm '/u);
+    expect(await ways(run.run_id, "resume")).toMatchObject([
+      { allowed: true, args: { on_drift: "keep" } },
+      { allowed: true, args: { on_drift: "restore" } },
+    ]);
+    for (const way of [...(await ways(run.run_id, "reset")), ...(await ways(run.run_id, "redo"))]) {
+      expect(way).toMatchObject({ allowed: false, why: expect.stringMatching(/^stale_lock: /u) });
+      expect(
+        await refusalOf(door.call(way.tool, { ...way.args, ...(way.action === "redo" ? { add_iterations: 1 } : {}) })),
+      ).toMatch(/^not_allowed: stale_lock: .*index\.lock.*rm '/u);
+    }
     expect((await door.call("run_grant_iterations", { run_id: run.run_id, iterations: 1 })).summary).toContain("NOT continued");
     expect(existsSync(lock)).toBe(true);
     write(run.tree, "a.txt", "a person's\n");
@@ -141,6 +154,7 @@ describe.concurrent("what git left half done", async () => {
         /^not_allowed: operation_in_progress: a merge that the run did not/u,
       );
     }
+    expect(await ways(theirs.run_id, "resume")).toMatchObject([{ allowed: true, args: { run_id: theirs.run_id } }]);
     const unmerged = box.git(theirs.tree, "ls-files", "-u");
     await again(theirs.run_id);
     expect(await door.ended(theirs.run_id)).toMatchObject({ state: "done" });

@@ -244,6 +244,35 @@ test("the next calls of a run name its revision where they write, say how to tak
   await door.call("coding_loop_start", { ...again?.args, objective: "y", dry_run: true });
 });
 
+test("a failed run whose step's start others' changes keep from being restored is offered with the word that passes", async () => {
+  const product = await newProduct();
+  const door = await product.connect();
+  const repo = product.box.repo();
+  const blocked = { report: { completed: [], intended: [], verdict: "blocked" } };
+  const finish = { report: { completed: [], intended: [], verdict: "done" } };
+  const agent = product.agent("stuck", [
+    { when: "RESUME NOTE", do: [finish] },
+    [{ edit: { path: "a.txt", content: "the run's\n" } }, blocked],
+  ]);
+  const { run_id, workspace } = await door.start({ repo, objective: "x", agent });
+  await door.ended(run_id);
+  product.box.sh(workspace.path, "echo mine > a.txt");
+  const { choices: list = [] } = await door.call("run_explain_stop", { run_id });
+  const ways = list.filter((choice) => choice.action === "resume");
+  expect(ways).toMatchObject([
+    {
+      allowed: true,
+      recommended: true,
+      args: { on_drift: "restore" },
+      why: expect.stringMatching(/conflicts: others changed a\.txt/u),
+    },
+    { allowed: true, args: { from: "stop" }, needs: ["instructions"] },
+  ]);
+  expect(await refusalOf(door.call("run_resume", { run_id }))).toMatch(/^not_allowed: conflicts: others changed a\.txt/u);
+  await door.call("run_resume", ways[0]?.args);
+  expect(await door.ended(run_id)).toMatchObject({ state: "done" });
+});
+
 /** Every state that a run can be in, with what each tool must say: written by hand, so that the product's table is checked by another. */
 describe("what a state refuses", async () => {
   const product = await newProduct();
