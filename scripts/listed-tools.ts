@@ -11,7 +11,7 @@ export async function listTools(tools: readonly Tool[]): Promise<readonly Listed
   const server = createMcpServer({
     tools,
     version: "0",
-    call: async () => ({ ok: false, code: "internal", text: "internal: only listed here" }),
+    call: async () => ({ ok: false, code: "internal", refusal: null, text: "internal: only listed here" }),
   });
   const client = new Client({ name: "recorder", version: "0" });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();

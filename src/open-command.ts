@@ -12,6 +12,7 @@ import { LoopkeeperError } from "./run/errors.ts";
 import { DEFAULT_PORT, findPlace, isFree } from "./serve-place.ts";
 import { serveToken } from "./serve-token.ts";
 import { Sessions } from "./server/auth.ts";
+import type { Caller } from "./tools/context.ts";
 import { TOOLS } from "./tools/index.ts";
 import type { CallTool } from "./tools/runtime.ts";
 
@@ -60,7 +61,7 @@ export async function runOpenCommand(config: Config, words: readonly string[], c
 }
 
 async function runNamed(name: string, config: Config, call: CallTool): Promise<string> {
-  const caller = { signal: new AbortController().signal, progress: () => undefined };
+  const caller: Caller = { audience: "shell", signal: new AbortController().signal, progress: () => undefined };
   const named = (tool: string) => TOOLS.find((candidate) => candidate.name === tool);
   const id = await findRunId(name, { list: named("run_list"), call, caller, cwd: config.cwd });
   const status = named("run_status");

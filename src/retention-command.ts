@@ -5,7 +5,7 @@ import { carryOut, type RetentionResult, type RetentionRow } from "./resume/rete
 import { sessionsThrough, sizeLine } from "./resume/run-size.ts";
 import { oneLine } from "./resume/shown.ts";
 import { bytesText } from "./run/bytes.ts";
-import { LoopkeeperError, messageOf } from "./run/errors.ts";
+import { LoopkeeperError, messageOf, refused } from "./run/errors.ts";
 import type { RetentionPolicy } from "./run/retention.ts";
 
 const USAGE =
@@ -16,9 +16,9 @@ const OFF: RetentionPolicy = { archive_after_days: null, reclaim_after_days: nul
 export async function runRetentionCommand(config: Config, words: readonly string[]): Promise<number> {
   const { apply, json } = parse(words);
   if (apply && config.inside_run !== null)
-    throw new LoopkeeperError(
-      "not_allowed",
-      `inside_a_run: this call comes from inside run ${config.inside_run}; a run may look but not free runs. Tell your owner with report_progress instead.`,
+    throw refused(
+      "inside_a_run",
+      `this call comes from inside run ${config.inside_run}; a run may look but not free runs. Tell your owner with report_progress instead.`,
     );
   const policy = retentionOf(config.config_path)?.policy ?? OFF;
   if (apply && policy === OFF)

@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LoopkeeperError } from "../run/errors.ts";
+import { tool } from "../run/names.ts";
+import { said } from "../run/said.ts";
 import { GitFailure } from "./git.ts";
 import { bytesOfPath } from "./path-text.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -46,7 +48,7 @@ export async function runDiff(git: RepoGit, range: DiffRange, args: readonly str
     if (!(error instanceof GitFailure) || error.code !== null) throw error;
     throw new LoopkeeperError(
       "repository_problem",
-      `git in ${git.repo.top} cannot compare ${range.from.slice(0, 12)} with ${range.to.slice(0, 12)}: objects of them are no longer there (a clean-up of the repository took them). run_explain_stop lists the checkpoints that are still present.`,
+      said`git in ${git.repo.top} cannot compare ${range.from.slice(0, 12)} with ${range.to.slice(0, 12)}: objects of them are no longer there (a clean-up of the repository took them). ${tool("run_explain_stop")} lists the checkpoints that are still present.`,
     );
   }
 }

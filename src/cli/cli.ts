@@ -14,8 +14,10 @@ import { nearest } from "./suggest.ts";
 import { waited } from "./waiting.ts";
 
 /** Runs one command, `words` without program and script. Resolves to the exit code. */
-export async function runCli(words: readonly string[], door: CliDoor): Promise<number> {
+export async function runCli(words: readonly string[], terminal: CliDoor): Promise<number> {
   const [name = "help", ...rest] = words;
+  const json = rest.includes("--json");
+  const door: CliDoor = { ...terminal, audience: json ? "agent" : "shell" };
   const commands = commandsOf(door.tools);
   try {
     if (isHelp(name)) {
@@ -31,7 +33,7 @@ export async function runCli(words: readonly string[], door: CliDoor): Promise<n
     return await runCommand(commandNamed(name, commands, door), rest, door);
   } catch (error) {
     if (!(error instanceof LoopkeeperError)) throw error;
-    showError(door, { code: error.code, text: error.message }, rest.includes("--json"));
+    showError(door, { code: error.code, text: error.said[json ? "agent" : "shell"] }, json);
     return EXIT_CODES.error.code;
   }
 }

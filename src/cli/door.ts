@@ -1,3 +1,4 @@
+import type { Audience } from "../run/said.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Tool } from "../tools/define-tool.ts";
 import type { CallTool } from "../tools/runtime.ts";
@@ -13,6 +14,8 @@ export interface CliDoor {
   readonly others: Readonly<Record<string, string>>;
   /** Words that may follow one of those, and the names of `agent`s; for completion. */
   words(of: string): Promise<readonly string[]>;
+  /** Whose words are written: a person's, unless a program asked for JSON. */
+  readonly audience?: Audience;
   /** Aborts when the person pressed Ctrl-C: ends the waiting. */
   readonly signal: AbortSignal;
   /** What answers are written on. */
@@ -40,6 +43,7 @@ export interface LiveLine {
   end(): void;
 }
 
-export function callerOf(door: CliDoor): Caller {
-  return { signal: door.signal, progress: (update) => door.err(update.message) };
+/** `progress` left out: written as it comes. */
+export function callerOf(door: CliDoor, progress: Caller["progress"] = (update) => door.err(update.message)): Caller {
+  return { audience: door.audience ?? "shell", signal: door.signal, progress };
 }

@@ -6,7 +6,6 @@ import type { RunView } from "../tools/schemas.ts";
 import { hanging } from "./layout.ts";
 import { doNext } from "./render-run.ts";
 import { type Section, sections, type ViewContext } from "./view.ts";
-import { inCommandWords } from "./words.ts";
 
 interface Done {
   readonly summary: string;
@@ -17,7 +16,7 @@ interface Done {
 /** What a writing command did, what is worth a warning, and what to do next. */
 export function renderDone(answer: Done, ctx: ViewContext, own: readonly (Section | null)[] = []): string {
   return [
-    ...hanging("", ctx.paint.strong(inCommandWords(answer.summary, ctx.commands)), ctx.screen),
+    ...hanging("", ctx.paint.strong(answer.summary), ctx.screen),
     ...sections(ctx, [
       ...own,
       answer.run === undefined ? null : doNext(ctx, answer.run, (answer.next_actions ?? []).slice(0, 3)),
@@ -79,5 +78,5 @@ export function renderArchived(answer: z.output<typeof archiveOutput>, ctx: View
 }
 
 function bullets(ctx: ViewContext, title: string, list: readonly string[]): Section {
-  return { title, lines: list.flatMap((text) => hanging("  * ", inCommandWords(text, ctx.commands), ctx.screen)) };
+  return { title, lines: list.flatMap((text) => hanging("  * ", text, ctx.screen)) };
 }

@@ -3,7 +3,6 @@ import type { explainOutput } from "../tools/run-explain-stop.ts";
 import { hanging } from "./layout.ts";
 import { attentionLines, doNext, factLines, headLines } from "./render-run.ts";
 import { type Section, sections, type ViewContext } from "./view.ts";
-import { inCommandWords } from "./words.ts";
 
 type Explained = z.output<typeof explainOutput>;
 type Explanation = Explained["explanation"];
@@ -37,9 +36,7 @@ export function renderExplain({ run, explanation, choices, put_away = [] }: Expl
       changedSince(ctx, explanation),
       { title: "Put away", lines: bullets(ctx, put_away) },
       { title: "Not covered", lines: bullets(ctx, explanation.context.gaps) },
-      refused == null
-        ? null
-        : { title: "It cannot be resumed", lines: bullets(ctx, [inCommandWords(refused.why, ctx.commands)]) },
+      refused == null ? null : { title: "It cannot be resumed", lines: bullets(ctx, [refused.why]) },
       doNext(ctx, run, ordered.slice(0, SHOWN)),
     ]),
   ].join("\n");

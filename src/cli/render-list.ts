@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { shortId } from "../run/id.ts";
+import { needForPeople } from "../run/stop-reason.ts";
 import type { listOutput } from "../tools/run-list.ts";
 import { age, relative } from "./ages.ts";
 import { cutTo } from "./layout.ts";
@@ -71,15 +72,8 @@ function needsText(run: Row, now: string): string {
   if (stop === null || run.state !== "stopped") return "";
   if (stop.question !== null)
     return `${stop.question.kind === "permission" ? "leave" : "an answer"}: ${oneLine(stop.question.command ?? stop.question.text)}`;
-  const parts = [...(stop.person_must === null ? [] : [stop.person_must]), ...stop.needs.map((need) => NEEDS[need] ?? need)];
+  const parts = [...(stop.person_must === null ? [] : [stop.person_must]), ...stop.needs.map(needForPeople)];
   if (parts.length > 0) return oneLine(parts.join("; "));
   if (stop.resets_at !== null && stop.resets_at > now) return `window resets ${relative(stop.resets_at, now)}`;
   return run.resumable ? "resume" : "";
 }
-
-const NEEDS: Readonly<Record<string, string>> = {
-  instructions: "instructions",
-  add_iterations: "iterations",
-  budget: "budget",
-  permission: "leave",
-};

@@ -7,7 +7,6 @@ import type { ReclaimPreview } from "../tools/view-reclaim-preview.ts";
 import { hanging } from "./layout.ts";
 import { doNext } from "./render-run.ts";
 import { sections, type ViewContext } from "./view.ts";
-import { inCommandWords } from "./words.ts";
 
 /** What a reset or a redo would do, and what it did. */
 export type Restoring = z.output<typeof resetOutput> | z.output<typeof redoOutput>;
@@ -54,7 +53,7 @@ function consequenceLines(consequences: Consequences, ctx: ViewContext): readonl
 }
 
 function bullets(list: readonly string[], ctx: ViewContext): readonly string[] {
-  return list.flatMap((text) => hanging("  * ", inCommandWords(text, ctx.commands), ctx.screen));
+  return list.flatMap((text) => hanging("  * ", text, ctx.screen));
 }
 
 export function renderRestored(answer: Restoring, ctx: ViewContext): string {
@@ -62,7 +61,7 @@ export function renderRestored(answer: Restoring, ctx: ViewContext): string {
   const lines = (list: readonly string[]): readonly string[] => list.flatMap((text) => hanging("  ", text, ctx.screen));
   const restarted = "restarted_run_id" in answer ? answer.restarted_run_id : null;
   return [
-    ...hanging("", ctx.paint.strong(inCommandWords(answer.summary, ctx.commands)), ctx.screen),
+    ...hanging("", ctx.paint.strong(answer.summary), ctx.screen),
     ...sections(ctx, [
       { title: "Restored", lines: lines(reset?.restored ?? []) },
       { title: "Removed", lines: lines(reset?.removed ?? []) },

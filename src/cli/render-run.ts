@@ -1,9 +1,10 @@
 import { shortId } from "../run/id.ts";
+import { shellQuoted } from "../run/shell-quoted.ts";
 import type { RunView } from "../tools/schemas.ts";
 import { instant, relative } from "./ages.ts";
 import { hanging, widthOf } from "./layout.ts";
 import type { Section, ViewContext } from "./view.ts";
-import { commandLineFor, inCommandWords, shellQuoted } from "./words.ts";
+import { commandLineFor } from "./words.ts";
 
 /** The state in a word or two, e.g. `stopped · max_iterations`. The owner's own stop is no reason to tell: just `stopped`. */
 export function stateText(run: {
@@ -39,7 +40,7 @@ export function headLines(ctx: ViewContext, run: RunView): readonly string[] {
   return [
     `${paint.strong(shortId(run.run_id))}  ${state}${room ? `  ${paint.faint(when)}` : ""}`,
     ...(room ? [] : [`${" ".repeat(ID_COLUMNS)}${paint.faint(when)}`]),
-    ...(run.stop === null ? [] : hanging("", inCommandWords(run.stop.headline, ctx.commands), screen).map(paint.strong)),
+    ...(run.stop === null ? [] : hanging("", run.stop.headline, screen).map(paint.strong)),
     ...hanging(paint.faint("for  "), firstLines(run.objective), screen),
   ];
 }
@@ -132,11 +133,7 @@ export function doNext(ctx: ViewContext, run: RunView, offers: readonly Offer[])
     // Never wrapped: a line that is to be copied must come out as one.
     return [
       `${mark}${paint.accent(whole)}`,
-      ...hanging(
-        "      ",
-        `${offer.recommended === true ? "recommended: " : ""}${inCommandWords(offer.why, ctx.commands)}`,
-        screen,
-      ).map(paint.faint),
+      ...hanging("      ", `${offer.recommended === true ? "recommended: " : ""}${offer.why}`, screen).map(paint.faint),
     ];
   });
   return lines.length === 0 ? null : { title: "Do next:", lines };

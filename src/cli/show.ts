@@ -8,7 +8,6 @@ import { paintFor } from "./layout.ts";
 import { safeJson } from "./spell-out.ts";
 import type { ViewContext } from "./view.ts";
 import { viewOf } from "./views.ts";
-import { inCommandWords } from "./words.ts";
 
 /** One command with what was typed behind it, its run's id already found. */
 export interface Session {
@@ -31,9 +30,9 @@ export function show(session: Session, result: CallResult): number {
   return exitCodeOf(result);
 }
 
-/** An error on stderr: for a program as JSON with its code, for a person with the next command as it is typed. */
+/** An error on stderr: for a program as JSON with its code, for a person as text. */
 export function showError(door: CliDoor, failed: { readonly code: string; readonly text: string }, json: boolean): void {
   const message = failed.text.startsWith(`${failed.code}: `) ? failed.text.slice(failed.code.length + 2) : failed.text;
   if (json) door.err(safeJson({ error: { code: failed.code, message } }));
-  else door.err(`${failed.code}: ${visible(inCommandWords(message, commandsOf(door.tools)))}`);
+  else door.err(`${failed.code}: ${visible(message)}`);
 }

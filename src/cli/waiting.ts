@@ -44,7 +44,7 @@ async function untilReached({ door, command, args }: Session): Promise<CallResul
   const lines = progressLines(door);
   let known: Readonly<Record<string, unknown>> = args;
   for (;;) {
-    const result = await door.call(command.tool, known, { signal: door.signal, progress: lines });
+    const result = await door.call(command.tool, known, callerOf(door, lines));
     const answer = result.ok ? waitedSchema.safeParse(result.structured) : null;
     if (limited || door.signal.aborted || answer?.success !== true || !answer.data.timed_out) return result;
     // Nothing of what is waited for had happened by then, so the next call may begin there.
@@ -126,7 +126,7 @@ async function look({ door, args }: Session): Promise<Progress | null> {
   const named = (name: string) => door.tools.find((tool) => tool.name === name);
   const [status, transcript] = [named("run_status"), named("run_transcript")];
   if (status === undefined || transcript === undefined) return null;
-  const quiet = { signal: door.signal, progress: () => {} };
+  const quiet = callerOf(door, () => {});
   const run_id = args["run_id"];
   const answer = await door.call(status, { run_id }, quiet);
   const view = answer.ok ? waitedSchema.safeParse(answer.structured) : null;

@@ -1,4 +1,6 @@
 import { shortId } from "../run/id.ts";
+import { USUAL } from "../run/names.ts";
+import { shellQuoted } from "../run/shell-quoted.ts";
 import type { Command } from "./commands.ts";
 import { type Flag, flagsOf } from "./flags.ts";
 
@@ -6,16 +8,6 @@ import { type Flag, flagsOf } from "./flags.ts";
 
 /** Arguments that only a program needs: a person looks before typing. */
 const FOR_PROGRAMS: ReadonlySet<string> = new Set(["expected_revision", "since_revision", "request_id"]);
-
-/** What stands where the person's own word goes. Where one value is the usual one, that is given: the line works as it stands. */
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  instructions: "'what it should do'",
-  objective: "'what it is to reach'",
-  add_iterations: "10",
-  iterations: "10",
-  permission: "allow_once",
-  budget: "minutes=60",
-};
 
 /** A command line that can be copied; `needs` become flags with a usual value or words to fill in. Null: no such command. */
 export function commandLineFor(
@@ -39,7 +31,7 @@ export function commandLineFor(
 }
 
 function placed(flag: Flag, command: Command): readonly string[] {
-  const value = PLACEHOLDERS[flag.argument] ?? "'...'";
+  const value = USUAL[flag.argument] ?? "'...'";
   return command.positional.includes(flag.argument) ? [value] : [`--${flag.name}`, value];
 }
 
@@ -53,47 +45,4 @@ function wordsOf(flag: Flag, value: unknown, command: Command): readonly string[
 
 function textOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : JSON.stringify(value);
-}
-
-export function shellQuoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/**
- * A sentence of ours with the names of tools and arguments as a person at a terminal types them. Only for our own sentences: a
- * transcript that speaks of run_resume means run_resume.
- */
-export function inCommandWords(text: string, commands: readonly Command[]): string {
-  const names = new Map(commands.map((command) => [command.tool.name, `loopkeeper ${command.name}`]));
-  const flags = Map.groupBy(commands.flatMap(flagsOf), (flag) => flag.argument);
-  const tools = [...names.keys()].toSorted((a, b) => b.length - a.length).join("|");
-  return text
-    .replaceAll(new RegExp(`\`?\\b(${tools})\\b\`?`, "gu"), (_, name: string) => `\`${names.get(name) ?? name}\``)
-    .replaceAll(
-      /(`?)\b([a-z_]+): "?(\w+)"?\1/gu,
-      (whole: string, _tick: string, name: string, value: string) => setting(flags, name, value) ?? whole,
-    )
-    .replaceAll(/`([a-z_]+)`/gu, (whole: string, name: string) =>
-      flags.has(name) ? `\`--${name.replaceAll("_", "-")}\`` : whole,
-    )
-    .replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/gu, (name) => (SPOKEN.has(name) ? `--${name.replaceAll("_", "-")}` : name));
-}
-
-/** Arguments whose names stand in sentences without marks, and are no words of anything else there. */
-const SPOKEN: ReadonlySet<string> = new Set([
-  "on_drift",
-  "confirm_token",
-  "add_iterations",
-  "expected_revision",
-  "request_id",
-  "auto_resume",
-]);
-
-/** `on_drift: "keep"` as `--on-drift keep`; null for anything that is no setting, such as the first word of a refusal. */
-function setting(flags: ReadonlyMap<string, readonly Flag[]>, name: string, value: string): string | null {
-  const known = flags.get(name) ?? [];
-  const dashed = name.replaceAll("_", "-");
-  if (known.some((flag) => flag.kind === "switch") && (value === "true" || value === "false"))
-    return `\`--${value === "true" ? "" : "no-"}${dashed}\``;
-  return known.some((flag) => flag.choices?.includes(value)) ? `\`--${dashed} ${value}\`` : null;
 }

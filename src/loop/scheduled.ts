@@ -54,7 +54,7 @@ async function resumeScheduled(ctx: LoopContext, run: RunRecord): Promise<void> 
 /** What only the owner can decide is not decided by a clock. */
 async function whyNot(ctx: LoopContext, run: RunRecord): Promise<string | null> {
   const refused = refusalOf("resume", run);
-  if (refused !== null) return refused.message;
+  if (refused !== null) return refused.message.agent;
   if (run.stop === null) return null;
   const drift = await driftSinceStop(ctx, run, run.stop, ctx.settings.fetch_remote).catch(() => null);
   if (drift?.branch.merged != null) return `its branch was merged into ${drift.branch.merged.into}`;

@@ -1,6 +1,8 @@
 import type { Drift } from "../checkpoint/drift-shapes.ts";
 import { iterationsLeft } from "../run/grant.ts";
-import type { ResumeNeed } from "../run/stop-reason.ts";
+import { tool } from "../run/names.ts";
+import { type Said, said } from "../run/said.ts";
+import { needNames, type ResumeNeed } from "../run/stop-reason.ts";
 import { restoreRefusal, resumeRefusal, wantsFreshBase } from "./drift-gate.ts";
 import { beforeReset, defaultFrom, type GateFacts, redoable, redoNeeds, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
@@ -16,14 +18,14 @@ export interface Choice {
   readonly allowed: boolean;
   readonly recommended: boolean;
   readonly destructive: boolean;
-  readonly why: string;
+  readonly why: Said;
 }
 
 export interface NextAction {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly needs: readonly string[];
-  readonly why: string;
+  readonly why: Said;
 }
 
 /** What a look at the repository told: it decides what of the choices can be carried out as it stands. */
@@ -64,7 +66,7 @@ function afterLook(facts: GateFacts, choice: Choice, look: Look): readonly Choic
   if (!choice.allowed || drift === null || choice.args["at"] === "reset") return [choice];
   if (choice.action === "resume") return resumeAfterLook(facts, choice, drift, look.entry_conflicts);
   const refused = choice.action === "reset" || choice.action === "redo" ? restoreRefusal(facts.run, drift) : null;
-  return [refused === null ? choice : withdrawn(choice, `${refused.word}: ${refused.message}`)];
+  return [refused === null ? choice : withdrawn(choice, withWord(refused))];
 }
 
 const SAID = {
@@ -79,14 +81,14 @@ function resumeAfterLook(facts: GateFacts, choice: Choice, drift: Drift, conflic
     resumeRefusal(facts.run, drift, { from: from ? "entry" : "stop", on_drift }, from ? conflicts : []);
   const plain = refusal();
   if (plain === null) return [choice];
-  const because = `${plain.word}: ${plain.message}`;
+  const because = withWord(plain);
   const passing = (["keep", "restore"] as const).filter((on_drift) => refusal(on_drift) === null);
   if (passing.length === 0) return [withdrawn(choice, because)];
   return passing.map((on_drift) => ({
     ...choice,
     label: `${choice.label}, ${SAID[on_drift]}`,
     args: { ...choice.args, on_drift },
-    why: `${choice.why}; without on_drift it is refused (${because})`,
+    why: said`${choice.why}; ${WITHOUT_DRIFT} (${because})`,
   }));
 }
 
@@ -101,9 +103,9 @@ function goesBackTo(facts: GateFacts, choice: Choice): readonly string[] {
   return entryOf(lastAttempt(attempts, stepToContinue(run, steps)?.step ?? ""));
 }
 
-const LOST = "lost: the checkpoint that it goes back to is gone from the repository (its objects were pruned)";
+const LOST = said`${word("lost")}the checkpoint that it goes back to is gone from the repository (its objects were pruned)`;
 
-function withdrawn(choice: Choice, why: string): Choice {
+function withdrawn(choice: Choice, why: Said): Choice {
   return { ...choice, allowed: false, recommended: false, needs: [], why };
 }
 
@@ -115,18 +117,18 @@ export function nextActions(facts: GateFacts, nowMs: number, look: Look = UNSEEN
       tool: "run_wait",
       args: { run_id: run.run_id, since_revision: run.revision },
       needs: [],
-      why: "wait until it stops or is done",
+      why: said`wait until it stops or is done`,
     };
     return run.state === "stopping"
       ? [wait]
       : [
           wait,
-          { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: "stop it; its work is kept" },
+          { tool: "run_stop", args: withRevision(facts, {}), needs: [], why: said`stop it; its work is kept` },
           {
             tool: "run_instruct",
             args: withRevision(facts, {}),
             needs: ["instructions"],
-            why: "steer it without stopping it, from its next iteration on",
+            why: said`steer it without stopping it, from its next iteration on`,
           },
         ];
   }
@@ -135,13 +137,13 @@ export function nextActions(facts: GateFacts, nowMs: number, look: Look = UNSEEN
     tool: "run_explain_stop",
     args: { run_id: run.run_id },
     needs: [],
-    why: "the full account of the stop, with all choices",
+    why: said`the full account of the stop, with all choices`,
   };
   const cancel = {
     tool: "run_stop",
     args: withRevision(facts, {}),
     needs: [],
-    why: `cancels the wait: otherwise it goes on by itself at ${run.waiting_until ?? ""}`,
+    why: said`cancels the wait: otherwise it goes on by itself at ${run.waiting_until ?? ""}`,
   };
   return [
     explain,
@@ -162,7 +164,7 @@ function takeOver({ run }: GateFacts): NextAction {
     tool: "run_status",
     args: { run_id: run.run_id },
     needs: [],
-    why: `take_over has the git commands that take its work over: ${where}`,
+    why: said`${{ agent: "take_over", page: "its page", shell: "this" }} has the git commands that take its work over: ${where}`,
   };
 }
 
@@ -179,10 +181,10 @@ function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
         from,
         { at: "reset" },
         "Resume when the window resets",
-        `waits until ${at}; nothing starts before`,
+        said`waits until ${at}; nothing starts before`,
         true,
       ),
-      resumeChoice(facts, from, { at: "now" }, "Resume now", "tries at once although the window may still be spent", false),
+      resumeChoice(facts, from, { at: "now" }, "Resume now", said`tries at once although the window may still be spent`, false),
     ];
   }
   const verdict = facts.run.stop_reason === "failed";
@@ -193,8 +195,8 @@ function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
       {},
       from === "stop" ? "Resume where it stopped" : "Resume from the step's start",
       from === "stop"
-        ? "keeps its context and its files"
-        : "takes the step's files back to where the step began and tries afresh",
+        ? said`keeps its context and its files`
+        : said`takes the step's files back to where the step began and tries afresh`,
       true,
     ),
     ...(facts.steps.some((step) => step.attempt > 0) && (verdict || from === "entry")
@@ -204,8 +206,8 @@ function resumeChoices(facts: GateFacts, nowMs: number): Choice[] {
 }
 
 const OTHER_WAY = {
-  stop: ["Resume where it stopped", "keeps the files as they are; say what to do differently"],
-  entry: ["Resume from the step's start", "takes the step's files back to where the step began and tries afresh"],
+  stop: ["Resume where it stopped", said`keeps the files as they are; say what to do differently`],
+  entry: ["Resume from the step's start", said`takes the step's files back to where the step began and tries afresh`],
 } as const;
 
 function resumeChoice(
@@ -213,7 +215,7 @@ function resumeChoice(
   from: "stop" | "entry",
   args: Record<string, unknown>,
   label: string,
-  why: string,
+  why: Said,
   recommended: boolean,
 ): Choice {
   const needs: readonly ResumeNeed[] = resumeNeeds(facts, from);
@@ -226,7 +228,7 @@ function resumeChoice(
     allowed: true,
     recommended,
     destructive: false,
-    why: needs.length === 0 ? why : `${why}; must be given ${needs.join(", ")}`,
+    why: needs.length === 0 ? why : said`${why}; ${MUST_BE_GIVEN} ${needNames(needs)}`,
   };
 }
 
@@ -246,8 +248,8 @@ function grantChoices(facts: GateFacts): Choice[] {
       recommended: false,
       destructive: false,
       why: continues
-        ? "goes on at once, as it was, with more iterations"
-        : `only widens the ceiling (${iterationsLeft(facts.run)} iterations are left); run_resume continues it`,
+        ? said`goes on at once, as it was, with more iterations`
+        : said`only widens the ceiling (${iterationsLeft(facts.run)} iterations are left); ${tool("run_resume")} continues it`,
     },
   ];
 }
@@ -267,8 +269,8 @@ function resetChoice(facts: GateFacts, restart: boolean): Choice {
     recommended: false,
     destructive: true,
     why: restart
-      ? "undoes the run's work and starts a new run with the same settings; shows the consequences first"
-      : "undoes the run's work; shows the consequences first and changes nothing without their token",
+      ? said`undoes the run's work and starts a new run with the same settings; shows the consequences first`
+      : said`undoes the run's work; shows the consequences first and changes nothing ${WITHOUT_TOKEN}`,
   };
 }
 
@@ -291,7 +293,7 @@ function redoChoices(facts: GateFacts): Choice[] {
     allowed: true,
     recommended: false,
     destructive: true,
-    why: "takes the files back to where the step began and runs it and what came after it anew; shows the consequences first",
+    why: said`takes the files back to where the step began and runs it and what came after it anew; shows the consequences first`,
   }));
 }
 
@@ -309,7 +311,7 @@ function bringBackChoice(facts: GateFacts): Choice[] {
       allowed: true,
       recommended: false,
       destructive: true,
-      why: "undoes the reset from its safety checkpoint; shows the consequences first",
+      why: said`undoes the reset from its safety checkpoint; shows the consequences first`,
     },
   ];
 }
@@ -326,7 +328,7 @@ function startNew(facts: GateFacts, freshBase: boolean): Choice {
     allowed: true,
     recommended: run.state === "done" || run.was_reset !== null,
     destructive: false,
-    why: run.state === "done" ? "this run is done" : "a new objective, or the same one afresh; this run stays as it is",
+    why: run.state === "done" ? said`this run is done` : said`a new objective, or the same one afresh; this run stays as it is`,
   };
 }
 
@@ -346,8 +348,26 @@ function refusedChoice(
     allowed: false,
     recommended: false,
     destructive: action === "reset" || action === "redo",
-    why: `${refused.word}: ${refused.message}`,
+    why: withWord(refused),
   };
+}
+
+const MUST_BE_GIVEN: Said = { agent: "must be given", page: "needs", shell: "give" };
+const WITHOUT_TOKEN: Said = { agent: "without their token", page: "before you agree", shell: "before you agree" };
+
+const WITHOUT_DRIFT: Said = {
+  agent: "without on_drift it is refused",
+  page: "that has to be chosen",
+  shell: "without `--on-drift` it is refused",
+};
+
+function withWord(refused: Refusal): Said {
+  return said`${word(refused.word)}${refused.message}`;
+}
+
+/** The fixed first word of a refusal, for those who read it by program. */
+function word(fixed: string): Said {
+  return { agent: `${fixed}: `, page: "", shell: "" };
 }
 
 function withRevision(facts: GateFacts, args: Record<string, unknown>): Record<string, unknown> {

@@ -1,7 +1,9 @@
 import type { Drift, GitLock } from "../checkpoint/drift-shapes.ts";
 import { occupiedText } from "../checkpoint/worktree.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { AGAIN, setting, tool } from "../run/names.ts";
 import type { RunRecord } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
 import { lockLine } from "./drift-lines.ts";
 import type { Refusal } from "./refusals.ts";
 import { oneLine } from "./shown.ts";
@@ -11,7 +13,14 @@ export interface DriftWish {
   readonly on_drift?: "keep" | "restore" | "refuse" | undefined;
 }
 
-const refusal = (word: string, message: string): Refusal => ({ code: "not_allowed", word, message });
+const refusal = (word: string, message: Said): Refusal => ({ code: "not_allowed", word, message });
+
+const SAY: Said = { agent: "Say", page: "Choose", shell: "Say" };
+const OR_SAY: Said = { agent: "say", page: "choose", shell: "say" };
+const KEEP_OR_RESTORE: Said = {
+  ...said`${setting("on_drift", "keep")} or ${setting("on_drift", "restore")}`,
+  agent: 'on_drift: "keep" or "restore"',
+};
 
 /** Why a run may not go on with what changed since its stop, for this wish; null when it may. */
 export function driftRefusal(run: RunRecord, drift: Drift, wish: DriftWish): Refusal | null {
@@ -19,21 +28,21 @@ export function driftRefusal(run: RunRecord, drift: Drift, wish: DriftWish): Ref
   if (gone !== null && wish.on_drift !== "keep") {
     return refusal(
       "drift",
-      `${gone}. Say on_drift: "keep" to go on all the same; a new run on a fresh base (coding_loop_start) is usually right.`,
+      said`${gone}. ${SAY} ${setting("on_drift", "keep")} to go on all the same; a new run on a fresh base (${tool("coding_loop_start")}) is usually right.`,
     );
   }
   const changes = driftList(drift);
   if (wish.on_drift === "refuse" && changes.length > 0) {
     return refusal(
       "drift",
-      `the repository changed since the stop: ${changes.join("; ")}. Say on_drift: "keep" or "restore"; run_explain_stop shows the changes.`,
+      said`the repository changed since the stop: ${changes.join("; ")}. ${SAY} ${KEEP_OR_RESTORE}; ${tool("run_explain_stop")} shows the changes.`,
     );
   }
   const operation = othersOperation(drift);
   if (operation !== null && (wish.on_drift === "restore" || wish.from === "entry")) {
     return refusal(
       "operation_in_progress",
-      `a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, or say on_drift: "keep"${wish.from === "entry" ? ' with from: "stop"' : ""}.`,
+      said`a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, or ${OR_SAY} ${setting("on_drift", "keep")}${wish.from === "entry" ? said` with ${setting("from", "stop")}` : ""}.`,
     );
   }
   return null;
@@ -46,7 +55,7 @@ function othersOperation(drift: Drift): string | null {
 
 /** Why a resume is refused on what a look found, before anything is waited for; null when it passes. */
 export function resumeRefusal(run: RunRecord, drift: Drift, wish: DriftWish, conflicts: readonly string[]): Refusal | null {
-  if (drift.workspace === "occupied") return refusal("repository_problem", occupiedText(run.workspace_path));
+  if (drift.workspace === "occupied") return refusal("repository_problem", said`${occupiedText(run.workspace_path)}`);
   const stale = drift.locks.find((lock) => lock.state === "stale");
   return (
     driftRefusal(run, drift, wish) ??
@@ -59,17 +68,17 @@ export function resumeRefusal(run: RunRecord, drift: Drift, wish: DriftWish, con
 export function conflictsRefusal(conflicts: readonly string[]): Refusal {
   return refusal(
     "conflicts",
-    `others changed ${conflicts.slice(0, LISTED).join(", ")} since, so the step's start cannot be restored without losing that. Use from: "stop" with instructions, or on_drift: "restore" (a safety checkpoint is taken first).`,
+    said`others changed ${conflicts.slice(0, LISTED).join(", ")} since, so the step's start cannot be restored without losing that. Use ${setting("from", "stop")} with instructions, or ${setting("on_drift", "restore")} (a safety checkpoint is taken first).`,
   );
 }
 
 /** Why a lock that a dead git left refuses this wish: it is set aside only with consent. Null when it does not. */
 export function staleLockRefusal(lock: GitLock, wish: DriftWish): Refusal | null {
   if (wish.on_drift === "restore" || (wish.on_drift === "keep" && wish.from === "stop")) return null;
-  const keep = wish.from === "stop" ? ', or on_drift: "keep" to leave it there and tell the agent' : "";
+  const keep = wish.from === "stop" ? said`, or ${setting("on_drift", "keep")} to leave it there and tell the agent` : "";
   return refusal(
     "stale_lock",
-    `${lockLine(lock)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), or say on_drift: "restore" to have it set aside and the run's files put back as at the stop${keep}.`,
+    said`${lockLine(lock)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), or ${OR_SAY} ${setting("on_drift", "restore")} to have it set aside and the run's files put back as at the stop${keep}.`,
   );
 }
 
@@ -79,7 +88,7 @@ export function restoreRefusal(run: RunRecord, drift: Drift): Refusal | null {
   if (operation !== null)
     return refusal(
       "operation_in_progress",
-      `a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, then call again.`,
+      said`a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, then ${AGAIN}.`,
     );
   const stale = drift.locks.find((lock) => lock.state === "stale");
   return stale === undefined ? null : staleLockAtRestore(stale);
@@ -88,7 +97,7 @@ export function restoreRefusal(run: RunRecord, drift: Drift): Refusal | null {
 export function staleLockAtRestore(lock: GitLock): Refusal {
   return refusal(
     "stale_lock",
-    `${lockLine(lock)}. Nothing can be restored until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), then call again.`,
+    said`${lockLine(lock)}. Nothing can be restored until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), then ${AGAIN}.`,
   );
 }
 

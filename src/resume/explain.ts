@@ -13,6 +13,7 @@ import type {
   Uncommitted,
   VerifyRecord,
 } from "../run/run.ts";
+import type { Audience } from "../run/said.ts";
 import type { StopReason } from "../run/stop-reason.ts";
 import type { Store } from "../store/store.ts";
 import { type Conversation, conversationOf, type HostView } from "./conversation.ts";
@@ -59,7 +60,7 @@ export async function loadStop(
   deps: Deps,
   run: RunRecord,
   stop: StopRecord,
-  options: { readonly remote: boolean },
+  options: { readonly remote: boolean; readonly audience?: Audience },
 ): Promise<StopSnapshot> {
   const { store } = deps;
   const id = run.run_id;
@@ -73,7 +74,7 @@ export async function loadStop(
     store.checkpoints(id, 20),
     store.lastVerify(id),
     store.instructions(id, "undelivered"),
-    recordGaps(store, id),
+    recordGaps(store, id, options.audience),
   ]);
   const present = await checkPresence(deps, run, checkpoints);
   const drift = await driftSinceStop(deps, run, stop, options.remote);

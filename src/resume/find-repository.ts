@@ -3,6 +3,7 @@ import type { Checkpoints, Repository } from "../checkpoint/checkpoint.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { shortId } from "../run/id.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
 
 /** The run's paths on this machine. */
 export interface Place {
@@ -47,9 +48,15 @@ export async function findRepository(
   }
   throw new LoopkeeperError(
     "repository_problem",
-    `the run's repository was at ${run.repo_path} and ${others.length === 0 ? "is not there" : `${others.join(", ")} is another one`}; give \`repo\`: the path of ${wantedRepository(run)} on this machine.`,
+    said`the run's repository was at ${run.repo_path} and ${others.length === 0 ? "is not there" : `${others.join(", ")} is another one`}; give ${REPO} ${wantedRepository(run)} on this machine.`,
   );
 }
+
+const REPO: Said = {
+  agent: "`repo`: the path of",
+  page: "the path with loopkeeper resume --repo of",
+  shell: "`--repo` with the path of",
+};
 
 function wantedRepository(run: RunRecord): string {
   const root = run.root_commit === null ? "" : ` (root commit ${run.root_commit})`;

@@ -1,7 +1,9 @@
 import { spentBudget } from "../run/budget.ts";
 import { msOf } from "../run/clock.ts";
 import { iterationsLeft } from "../run/grant.ts";
+import { tool } from "../run/names.ts";
 import type { AttemptRecord, InstructionRecord, RunRecord, StepRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import { type ResumeNeed, stopReasonRow } from "../run/stop-reason.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 import { lastAttempt, shareUsedUp, stepToContinue } from "./reopen.ts";
@@ -30,7 +32,7 @@ export function resetToStartRefusal(facts: Pick<GateFacts, "run" | "attempts">):
   return {
     code: "not_allowed",
     word: "nothing_to_undo",
-    message: `run ${run.run_id} never began, so there is nothing to reset. run_resume begins it.`,
+    message: said`run ${run.run_id} never began, so there is nothing to reset. ${tool("run_resume")} begins it.`,
   };
 }
 

@@ -1,7 +1,9 @@
 import { monotonicMs, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
+import { AGAIN, tool } from "../run/names.ts";
 import type { RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import type { ProcessIdentity, Store } from "../store/store.ts";
 
 /** As a driver renews its lease: an observer takes over what it saw unrenewed for 15 s. */
@@ -79,11 +81,11 @@ function busy(run: RunRecord, seen: RunRecord | null): LoopkeeperError {
   if (seen !== null && seen.revision !== run.revision)
     return new LoopkeeperError(
       "revision_conflict",
-      `run ${run.run_id} moved to revision ${seen.revision} meanwhile (it was at ${run.revision}); nothing was changed. Look at run_status, then call again.`,
+      said`run ${run.run_id} moved to revision ${seen.revision} meanwhile (it was at ${run.revision}); nothing was changed. Look at ${tool("run_status")}, then ${AGAIN}.`,
     );
   return new LoopkeeperError(
     "already_running",
-    `another call is changing run ${run.run_id} now; nothing was changed. Look at run_status, then call again.`,
+    said`another call is changing run ${run.run_id} now; nothing was changed. Look at ${tool("run_status")}, then ${AGAIN}.`,
   );
 }
 

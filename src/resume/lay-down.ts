@@ -1,6 +1,8 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
-import { LoopkeeperError } from "../run/errors.ts";
+import { LoopkeeperError, refused } from "../run/errors.ts";
+import { setting } from "../run/names.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import type { Store } from "../store/store.ts";
 import { loadOwned } from "./ownership.ts";
 import type { RunRestore } from "./restore.ts";
@@ -30,9 +32,9 @@ export async function planLayDown(
     head: null,
   });
   if (plan.conflicts.length > 0)
-    throw new LoopkeeperError(
-      "not_allowed",
-      `conflicts: this clone has changes of its own in ${plan.conflicts.slice(0, 10).join(", ")}, where the run has some too. Commit or stash them, or say on_drift: "restore" (a safety checkpoint is taken first).`,
+    throw refused(
+      "conflicts",
+      said`this clone has changes of its own in ${plan.conflicts.slice(0, 10).join(", ")}, where the run has some too. Commit or stash them, or say ${setting("on_drift", "restore")} (a safety checkpoint is taken first).`,
     );
   return {
     repo,

@@ -1,3 +1,5 @@
+import { tool } from "../run/names.ts";
+import { type Said, said } from "../run/said.ts";
 import { beforeReset, defaultFrom, type GateFacts, resetToStartRefusal, resumeNeeds } from "./gate.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
 
@@ -10,7 +12,7 @@ export interface Offer {
   readonly allowed: boolean;
   /** The first word of the refusal, e.g. `archived`; null when allowed. */
   readonly word: string | null;
-  readonly why: string | null;
+  readonly why: Said | null;
   /** Arguments that must be given. */
   readonly needs: readonly string[];
 }
@@ -51,10 +53,14 @@ function offer(action: Offer["action"], label: string, refused: Refusal | null, 
   };
 }
 
-const ASKED_NOTHING: Refusal = { code: "not_allowed", word: "asked_nothing", message: "the run asked nothing." };
-const FREED: Refusal = { code: "not_allowed", word: "reclaimed", message: "its workspace was freed; nothing is left to free." };
+const ASKED_NOTHING: Refusal = { code: "not_allowed", word: "asked_nothing", message: said`the run asked nothing.` };
+const FREED: Refusal = {
+  code: "not_allowed",
+  word: "reclaimed",
+  message: said`its workspace was freed; nothing is left to free.`,
+};
 const NEVER_BEGAN: Refusal = {
   code: "not_allowed",
   word: "never_began",
-  message: "no step was begun, so there is nothing to do again. run_resume begins it.",
+  message: said`no step was begun, so there is nothing to do again. ${tool("run_resume")} begins it.`,
 };

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { tool } from "../run/names.ts";
+import type { Audience } from "../run/said.ts";
 import type { Store } from "../store/store.ts";
 
 /** What is missing from a run's record, and from the memory of its engine, in words. */
@@ -12,16 +14,20 @@ const compactedSchema = z.looseObject({ iteration: z.number() });
 const LISTED_COMPACTIONS = 20;
 
 /** Nothing here reads the journal as a whole, and nothing throws: a damaged record is what is asked about. */
-export async function recordGaps(store: Pick<Store, "journalHealth" | "events">, runId: string): Promise<RecordGaps> {
-  const [journal, compactions] = await Promise.all([journalGaps(store, runId), compactionGaps(store, runId)]);
+export async function recordGaps(
+  store: Pick<Store, "journalHealth" | "events">,
+  runId: string,
+  to: Audience = "agent",
+): Promise<RecordGaps> {
+  const [journal, compactions] = await Promise.all([journalGaps(store, runId, to), compactionGaps(store, runId)]);
   return { total: journal.total, gaps: [...journal.gaps, ...compactions] };
 }
 
-async function journalGaps(store: Pick<Store, "journalHealth">, runId: string): Promise<RecordGaps> {
+async function journalGaps(store: Pick<Store, "journalHealth">, runId: string, to: Audience): Promise<RecordGaps> {
   try {
     const { total, gaps, unchecked_below } = await store.journalHealth(runId);
     if (unchecked_below === null) return { total, gaps };
-    const unseen = `events 1-${unchecked_below - 1} were not checked for damage (the transcript is longer than one look takes); a page of run_transcript names what it cannot read`;
+    const unseen = `events 1-${unchecked_below - 1} were not checked for damage (the transcript is longer than one look takes); a page of ${tool("run_transcript")[to]} names what it cannot read`;
     return { total, gaps: [...gaps, unseen] };
   } catch {
     return { total: null, gaps: ["the transcript could not be read at all: the store is damaged or out of reach"] };

@@ -1,4 +1,6 @@
+import { tool } from "../run/names.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
+import { type Said, said, toCallers } from "../run/said.ts";
 
 /**
  * What a run's state refuses, whatever the arguments: one table. Tools refuse by it, choices offer by it, descriptions and
@@ -22,7 +24,7 @@ export type Wish = keyof typeof WISHES;
 export interface Refusal {
   readonly code: "not_allowed" | "already_running";
   readonly word: string;
-  readonly message: string;
+  readonly message: Said;
 }
 
 interface RefusalRow {
@@ -33,7 +35,7 @@ interface RefusalRow {
   applies(run: RunRecord): boolean;
   readonly refuses: readonly Wish[];
   /** What is so, and which call is right instead. */
-  message(run: RunRecord): string;
+  message(run: RunRecord): Said;
 }
 
 /** The first row that applies to a run and names the wish is the answer. */
@@ -45,7 +47,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     applies: (run) => isLive(run.state),
     refuses: ["resume"],
     message: (run) =>
-      `run ${run.run_id} is ${run.state} since ${run.started_at ?? run.created_at} (${run.state === "queued" ? "it is queued" : "a worker drives it"}, iteration ${run.iteration} of ${run.max_iterations}). Call run_wait to wait for it.`,
+      said`run ${run.run_id} is ${run.state} since ${run.started_at ?? run.created_at} (${run.state === "queued" ? "it is queued" : "a worker drives it"}, iteration ${run.iteration} of ${run.max_iterations}).${toCallers(said` Call ${tool("run_wait")} to wait for it.`)}`,
   },
   {
     word: "live",
@@ -53,7 +55,8 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is queued, running or stopping",
     applies: (run) => isLive(run.state),
     refuses: ["reset", "redo", "archive"],
-    message: (run) => `the run is ${run.state}; stop it first with run_stop, then wait with run_wait.`,
+    message: (run) =>
+      said`the run is ${run.state}; stop it first${toCallers(said` with ${tool("run_stop")}, then wait with ${tool("run_wait")}`)}.`,
   },
   {
     word: "live",
@@ -61,7 +64,8 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is queued, running or stopping",
     applies: (run) => isLive(run.state),
     refuses: ["explain"],
-    message: (run) => `run ${run.run_id} is ${run.state} and has not stopped. See run_status, or wait with run_wait.`,
+    message: (run) =>
+      said`run ${run.run_id} is ${run.state} and has not stopped.${toCallers(said` See ${tool("run_status")}, or wait with ${tool("run_wait")}.`)}`,
   },
   {
     word: "stopping",
@@ -69,7 +73,8 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is stopping",
     applies: (run) => run.state === "stopping",
     refuses: ["grant"],
-    message: () => "the run is stopping; call run_wait, then grant.",
+    message: () =>
+      said`the run is stopping; ${toCallers(said`call ${tool("run_wait")}, then grant`, "grant when it has stopped")}.`,
   },
   {
     word: "reclaimed",
@@ -77,7 +82,8 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "was reclaimed",
     applies: (run) => run.reclaimed_at !== null,
     refuses: ["resume", "grant", "reset", "redo", "instruct"],
-    message: (run) => `the run's workspace was freed at ${run.reclaimed_at ?? ""}; start a new run with coding_loop_start.`,
+    message: (run) =>
+      said`the run's workspace was freed at ${run.reclaimed_at ?? ""}; start a new run with ${tool("coding_loop_start")}.`,
   },
   {
     word: "archived",
@@ -85,7 +91,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is archived",
     applies: (run) => run.archived_at !== null,
     refuses: ["resume", "grant", "reset", "redo", "instruct"],
-    message: (run) => `the run was archived at ${run.archived_at ?? ""}; bring it back first (run_archive with archived: false).`,
+    message: (run) => said`the run was archived at ${run.archived_at ?? ""}; bring it back first (${UNARCHIVE}).`,
   },
   {
     word: "done",
@@ -93,7 +99,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is done",
     applies: isDone,
     refuses: ["resume", "grant", "instruct"],
-    message: () => "a done run is never continued; start a new run with coding_loop_start.",
+    message: () => said`a done run is never continued; start a new run with ${tool("coding_loop_start")}.`,
   },
   {
     word: "done",
@@ -101,7 +107,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is done",
     applies: isDone,
     refuses: ["stop"],
-    message: () => "the run is already done; there is nothing to stop. To take its work over see run_status.",
+    message: () => said`the run is already done; there is nothing to stop. To take its work over see ${tool("run_status")}.`,
   },
   {
     word: "stopped",
@@ -109,7 +115,8 @@ export const REFUSALS: readonly RefusalRow[] = [
     when: "is stopped and waits for no time",
     applies: (run) => run.state === "stopped" && run.waiting_until === null,
     refuses: ["stop"],
-    message: (run) => `the run is already stopped (${run.stop_reason ?? "unknown"}); see run_explain_stop.`,
+    message: (run) =>
+      said`the run is already stopped${{ agent: ` (${run.stop_reason ?? "unknown"})`, page: "", shell: "" }}${toCallers(said`; see ${tool("run_explain_stop")}`)}.`,
   },
   {
     word: "was_reset",
@@ -118,9 +125,23 @@ export const REFUSALS: readonly RefusalRow[] = [
     applies: (run) => run.was_reset !== null,
     refuses: ["resume", "grant", "redo", "instruct"],
     message: (run) =>
-      `the run was reset to its start; call run_reset with to: "${run.was_reset ?? ""}" (its safety checkpoint) to bring the work back, or start a new run with coding_loop_start.`,
+      said`the run was reset to its start; ${bringBack(run.was_reset ?? "")} to bring the work back, or start a new run with ${tool("coding_loop_start")}.`,
   },
 ];
+
+const UNARCHIVE: Said = {
+  agent: "run_archive with archived: false",
+  page: "Unarchive",
+  shell: "`loopkeeper archive --no-archived`",
+};
+
+function bringBack(safety: string): Said {
+  return {
+    agent: `call run_reset with to: "${safety}" (its safety checkpoint)`,
+    page: 'choose "Bring the work back"',
+    shell: `type \`loopkeeper reset --to ${safety}\` (its safety checkpoint)`,
+  };
+}
 
 function isDone(run: RunRecord): boolean {
   return run.state === "done" || run.stop_reason === "done";

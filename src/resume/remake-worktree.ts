@@ -3,7 +3,9 @@ import { dirname } from "node:path";
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { tool } from "../run/names.ts";
 import type { RunRecord } from "../run/run.ts";
+import { said, toCallers } from "../run/said.ts";
 import type { Store } from "../store/store.ts";
 import { isSameRepository } from "./find-repository.ts";
 import { lastCheckpoint } from "./tree-copy.ts";
@@ -25,7 +27,7 @@ export async function remakeWorktree(deps: Deps, run: RunRecord): Promise<void> 
   if (!here || last?.commit == null || !(await checkpoints.isPresent(repo, last.commit)))
     throw new LoopkeeperError(
       "repository_problem",
-      `the run's worktree ${run.workspace_path} is gone, and the checkpoint that it would be made again from is ${here ? "lost" : "not in this clone; run_resume brings it"}. run_explain_stop shows what is left.`,
+      said`the run's worktree ${run.workspace_path} is gone, and the checkpoint that it would be made again from is ${here ? "lost" : said`not in this clone; ${tool("run_resume")} brings it`}.${toCallers(said` ${tool("run_explain_stop")} shows what is left.`)}`,
     );
   await mkdir(dirname(run.workspace_path), { recursive: true, mode: 0o700 });
   const data = { path: run.workspace_path, rebuilt: true, from_checkpoint: last.id };

@@ -9,9 +9,11 @@ import type {
   RestoreResult,
 } from "../checkpoint/checkpoint.ts";
 import { now } from "../run/clock.ts";
-import { LoopkeeperError } from "../run/errors.ts";
+import { LoopkeeperError, refused } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
+import { AGAIN, setting, tool } from "../run/names.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
 import type { Store } from "../store/store.ts";
 import { checkpointRecord } from "./checkpoint-record.ts";
 import { ownCommits } from "./drift-since.ts";
@@ -40,6 +42,8 @@ export interface RunRestore {
   readonly owned: OwnedState;
   readonly plan: RestorePlan;
 }
+
+const CHECKPOINTS_LISTED: Said = { ...tool("run_explain_stop"), page: "Checkpoints" };
 
 /** The name under which a HEAD that cannot be moved back stands among the conflicts. */
 export const HEAD_CONFLICT = "HEAD";
@@ -91,14 +95,14 @@ function taken(target: CheckpointRecord): { readonly commit: string; readonly tr
   if (commit !== null && tree !== null) return { commit, tree };
   throw new LoopkeeperError(
     "repository_problem",
-    `checkpoint ${target.id} could not be taken at its time (${target.failure ?? "unknown"}); choose another one from run_explain_stop.`,
+    said`checkpoint ${target.id} could not be taken at its time (${target.failure ?? "unknown"}); choose another one from ${CHECKPOINTS_LISTED}.`,
   );
 }
 
 function lost(target: CheckpointRecord): LoopkeeperError {
   return new LoopkeeperError(
     "repository_problem",
-    `checkpoint ${target.id} is lost: its objects are gone from the repository. Choose another one from run_explain_stop.`,
+    said`checkpoint ${target.id} is lost: its objects are gone from the repository. Choose another one from ${CHECKPOINTS_LISTED}.`,
   );
 }
 
@@ -110,7 +114,7 @@ async function workspaceOf(deps: Deps, run: RunRecord): Promise<Repository> {
     else if (state !== "present")
       throw new LoopkeeperError(
         "repository_problem",
-        `the run's worktree ${run.workspace_path} is not whole (${state}); run_resume repairs it, with on_drift: "keep" for the files that are there.`,
+        said`the run's worktree ${run.workspace_path} is not whole (${state}); ${tool("run_resume")} repairs it, with ${setting("on_drift", "keep")} for the files that are there.`,
       );
   }
   return deps.checkpoints.discover(run.workspace_path);
@@ -126,9 +130,9 @@ async function isOwnOperation(deps: Deps, run: RunRecord, repo: Repository, { re
 /** In the middle of somebody's merge or rebase files and index mean something else: nothing is restored, nothing is aborted. */
 function refuseOperation(repo: Repository, whose: string): void {
   if (repo.operation === null) return;
-  throw new LoopkeeperError(
-    "not_allowed",
-    `operation_in_progress: a ${repo.operation} ${whose} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then call again.`,
+  throw refused(
+    "operation_in_progress",
+    said`a ${repo.operation} ${whose} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then ${AGAIN}.`,
   );
 }
 

@@ -1,3 +1,5 @@
+import { asSaid, type Said } from "./said.ts";
+
 /** Every error a caller can meet, with what it is about. The text of an error says what to do next. */
 export const ERROR_CODES = {
   bad_input: "an argument is wrong, unknown or out of range",
@@ -16,16 +18,28 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * The one error that reaches callers. `message` says what happened, which values are valid and what to call next;
+ * The one error that reaches callers, in the words of whoever called; `message` is the agent's. It says what happened, which values are valid and what to call next;
  * it never holds a raw message of a database, of git or of an engine (they can carry secrets and prompt text).
  */
 export class LoopkeeperError extends Error {
   override readonly name = "LoopkeeperError";
   readonly code: ErrorCode;
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  readonly said: Said;
+  /** The fixed first word of a refusal, e.g. `needs_iterations`; programs read it, people do not. */
+  readonly refusal: string | null;
+  constructor(code: ErrorCode, message: string | Said, options: { cause?: unknown; refusal?: string } = {}) {
+    const told = asSaid(message);
+    super(told.agent, options);
     this.code = code;
+    this.said = told;
+    this.refusal = options.refusal ?? null;
   }
+}
+
+/** The run, or what is there of it, does not allow this: an agent is told the fixed word first. */
+export function refused(word: string, message: string | Said): LoopkeeperError {
+  const told = asSaid(message);
+  return new LoopkeeperError("not_allowed", { ...told, agent: `${word}: ${told.agent}` }, { refusal: word });
 }
 
 /** A driver's write came after its lease was taken over: it must end its engine and write nothing more. */

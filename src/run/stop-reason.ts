@@ -1,11 +1,75 @@
+import { tool, typed } from "./names.ts";
+import { type Said, said, saidList } from "./said.ts";
+
 /**
  * Why a run stopped: one row per reason, and everything that depends on a reason derives from its row (gates, sentences,
  * tool descriptions, documents). Adding a reason is adding a row; the compiler names the rest.
  */
 export type StopClass = "cut_off" | "verdict" | "owner";
 
+interface NeedRow {
+  /** First word of the refusal when it is not given. */
+  readonly word: string;
+  /** What is asked for: the argument, a field of the page, a flag with a usual value. */
+  readonly name: Said;
+  /** Half a sentence when it is not given. */
+  readonly missing: Said;
+}
+
+export const HIGHER_BUDGET: Said = {
+  agent: "give a higher `budget`",
+  page: "it needs a higher budget",
+  shell: `give a higher one with ${typed("budget")}`,
+};
+
 /** Arguments of run_resume that a stop can ask for. */
-export type ResumeNeed = "instructions" | "add_iterations" | "budget" | "permission";
+export const NEEDS = {
+  instructions: {
+    word: "needs_instructions",
+    name: { agent: "instructions", page: "instructions", shell: typed("instructions") },
+    missing: said`${{ agent: "give `instructions`", page: "it needs instructions", shell: `give ${typed("instructions")}` }}: what it should do differently, or the answer to its question`,
+  },
+  add_iterations: {
+    word: "needs_iterations",
+    name: { agent: "add_iterations", page: "more iterations", shell: typed("add_iterations") },
+    missing: {
+      agent: "0 iterations left: give `add_iterations`, or grant first with run_grant_iterations",
+      page: "no iterations are left: it needs more iterations",
+      shell: `no iterations are left: give ${typed("add_iterations")}, or grant first with ${tool("run_grant_iterations").shell}`,
+    },
+  },
+  budget: {
+    word: "needs_budget",
+    name: { agent: "budget", page: "a higher budget", shell: typed("budget") },
+    missing: said`its budget is used up: ${HIGHER_BUDGET} (new totals over the run's whole life; what you leave out stays)`,
+  },
+  permission: {
+    word: "needs_permission",
+    name: { agent: "permission", page: "your answer to its command", shell: typed("permission") },
+    missing: {
+      agent: "it asked for a permission: give `permission`: allow_once, allow_for_run or deny; instructions never grant anything",
+      page: "it asks to be allowed a command: choose your answer; instructions never allow anything",
+      shell:
+        "it asks to be allowed a command: give `--permission allow_once`, `--permission allow_for_run` or `--permission deny`; instructions never allow anything",
+    },
+  },
+} as const satisfies Record<string, NeedRow>;
+export type ResumeNeed = keyof typeof NEEDS;
+
+const isNeed = (text: string): text is ResumeNeed => Object.hasOwn(NEEDS, text);
+
+/** What a stop asks for, as a person says it. */
+export function needForPeople(need: string): string {
+  return isNeed(need) ? NEEDS[need].name.page : need;
+}
+
+/** What a stop asks for, by name. */
+export function needNames(needs: readonly ResumeNeed[]): Said {
+  return saidList(
+    needs.map((need) => NEEDS[need].name),
+    ", ",
+  );
+}
 
 export interface StopReasonRow {
   /** `cut_off`: nothing judged the objective. `verdict`: it was judged. `owner`: the owner stopped it. */

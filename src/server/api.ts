@@ -2,10 +2,12 @@ import { type Context, Hono } from "hono";
 import { accepts } from "hono/accepts";
 import { z } from "zod";
 import { LoopkeeperError } from "../run/errors.ts";
-import type { CallResult } from "../tools/call.ts";
+import type { Audience } from "../run/said.ts";
+import { type CallResult, failureOf } from "../tools/call.ts";
 import type { Tool } from "../tools/define-tool.ts";
 import type { CallTool } from "../tools/runtime.ts";
 import { argumentsOf, type CallRequest } from "./call-arguments.ts";
+import { OWN_HEADER, OWN_PAGE } from "./guard.ts";
 import { problemOf, problemResponse } from "./problem.ts";
 import { readJson } from "./read-json.ts";
 import { routerPath, routesOf, type ToolRoute } from "./routes.ts";
@@ -25,7 +27,8 @@ export function toolApi(door: ApiDoor): Hono {
     app.on(route.method, routerPath(route.path), async (c) => {
       const request = await requestOf(c, route);
       if (request instanceof Response) return request;
-      const result = await answered(door, route, request, c.req.raw.signal);
+      const audience = c.req.header(OWN_HEADER) === OWN_PAGE ? "page" : "agent";
+      const result = await answered(door, route, request, { audience, gone: c.req.raw.signal });
       return result.ok ? success(c, route, result) : problemOf(result, c.req.path);
     });
   return app;
@@ -44,13 +47,18 @@ async function requestOf(c: Context, route: ToolRoute): Promise<CallRequest | Re
 }
 
 /** A client that goes away ends its waiting and nothing else. */
-async function answered(door: ApiDoor, route: ToolRoute, request: CallRequest, gone: AbortSignal): Promise<CallResult> {
+async function answered(
+  door: ApiDoor,
+  route: ToolRoute,
+  request: CallRequest,
+  { audience, gone }: { readonly audience: Audience; readonly gone: AbortSignal },
+): Promise<CallResult> {
   try {
     const signal = AbortSignal.any([gone, door.ending]);
-    return await door.call(route.tool, argumentsOf(route, request), { signal, progress: () => undefined });
+    return await door.call(route.tool, argumentsOf(route, request), { audience, signal, progress: () => undefined });
   } catch (error) {
     if (!(error instanceof LoopkeeperError)) throw error;
-    return { ok: false, code: error.code, text: `${error.code}: ${error.message}` };
+    return failureOf(error, { audience });
   }
 }
 

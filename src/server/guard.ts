@@ -16,7 +16,9 @@ export interface Trust {
 
 const REALM = 'Bearer realm="loopkeeper"';
 /** A header that no form and no link of another page can send. */
-const OWN_HEADER = "x-loopkeeper";
+export const OWN_HEADER = "x-loopkeeper";
+/** What our own page sends in it: a person reads the answers. */
+export const OWN_PAGE = "console";
 
 const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
 

@@ -108,6 +108,7 @@ function callerOf(ctx: ServerContext): Caller {
   const { signal, _meta } = ctx.mcpReq;
   const progressToken = _meta?.progressToken;
   return {
+    audience: "agent",
     signal,
     progress: (update) => {
       if (progressToken === undefined || signal.aborted) return;

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "../run/errors.ts";
-import type { CallResult } from "../tools/call.ts";
+import type { FailedCall } from "../tools/call.ts";
 
 /** Errors over HTTP are problem details (RFC 9457): tools' codes under their own names, and what only this door refuses. */
 
@@ -53,14 +53,14 @@ export interface Problem {
   /** Path of the request. */
   readonly instance: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The fixed first word of a refusal. */
+  readonly refusal?: string | null;
 }
 
 const NEVER_KEPT = { "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" };
 
-/** A problem as a response. The first word of a `not_allowed` text is its `refusal`. */
-export function problemResponse({ code, detail, instance, headers = {} }: Problem): Response {
+export function problemResponse({ code, detail, instance, headers = {}, refusal = null }: Problem): Response {
   const kind = PROBLEM_KINDS[code];
-  const refusal = code === "not_allowed" ? /^(\w+): /u.exec(detail)?.[1] : undefined;
   const status = refusal === INSIDE_A_RUN ? INSIDE_STATUS : kind.status;
   const body = {
     type: `${PROBLEM_TYPE_PREFIX}${code}`,
@@ -69,12 +69,13 @@ export function problemResponse({ code, detail, instance, headers = {} }: Proble
     detail,
     instance,
     code,
-    ...(refusal === undefined ? {} : { refusal }),
+    ...(refusal === null ? {} : { refusal }),
   };
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...NEVER_KEPT, ...headers } });
 }
 
 /** A failed call as a problem: `detail` is its text without the code, which has a field of its own. */
-export function problemOf(failed: Extract<CallResult, { ok: false }>, instance: string): Response {
-  return problemResponse({ code: failed.code, detail: failed.text.replace(`${failed.code}: `, ""), instance });
+export function problemOf(failed: FailedCall, instance: string): Response {
+  const { code, text, refusal } = failed;
+  return problemResponse({ code, detail: text.replace(`${code}: `, ""), instance, refusal });
 }

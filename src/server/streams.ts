@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { LoopkeeperError } from "../run/errors.ts";
+import { failureOf } from "../tools/call.ts";
 import type { Feed } from "../tools/feed.ts";
 import type { OpenFeed } from "../tools/runtime.ts";
 import { Changes } from "./changes.ts";
@@ -45,7 +46,7 @@ export function streams(door: StreamDoor): Hono<HttpEnvironment> {
     } catch (error) {
       open -= 1;
       if (!(error instanceof LoopkeeperError)) throw error;
-      return problemOf({ ok: false, code: error.code, text: error.message }, c.req.path);
+      return problemOf(failureOf(error, { audience: "agent" }), c.req.path);
     }
   }
 

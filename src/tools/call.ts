@@ -1,14 +1,24 @@
 import { z } from "zod";
 import { now } from "../run/clock.ts";
-import { type ErrorCode, LoopkeeperError } from "../run/errors.ts";
+import { type ErrorCode, LoopkeeperError, refused } from "../run/errors.ts";
 import { canonicalJson, sha256 } from "../run/id.ts";
-import type { Call, RequestSeed, ToolContext } from "./context.ts";
+import { flag, tool as nameOf } from "../run/names.ts";
+import { asSaid, type Said, said, saidList, toCallers } from "../run/said.ts";
+import type { Call, Caller, RequestSeed, ToolContext } from "./context.ts";
 import type { Tool, ToolAnswer } from "./define-tool.ts";
 import { replayAnswer } from "./present.ts";
 
+export type FailedCall = Extract<CallResult, { ok: false }>;
+
 export type CallResult =
   | { readonly ok: true; readonly structured: Record<string, unknown>; readonly text: string }
-  | { readonly ok: false; readonly code: ErrorCode; readonly text: string };
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      /** The fixed first word of a refusal, which a person is not told; null for any other error. */
+      readonly refusal: string | null;
+      readonly text: string;
+    };
 
 /** An answer longer than this is a defect of the tool that made it: every client cuts or drops it somewhere. */
 const TEXT_CAP = 10_000;
@@ -27,22 +37,26 @@ export async function callTool(
     const answer = await answerCall(tool, rawArgs ?? {}, ctx);
     return { ok: true, structured: answer.structured, text: cut(answer.text) };
   } catch (error) {
-    if (error instanceof LoopkeeperError) return failure(error.code, error.message);
+    if (error instanceof LoopkeeperError) return failureOf(error, ctx.caller);
     onDefect(error);
-    return failure(
-      "internal",
-      `${tool.name} failed in a way it was not made for; nothing is known to have changed. Look at run_status, then try again; the log has the details.`,
-    );
+    return failureOf(defect(tool.name), ctx.caller);
   }
+}
+
+function defect(name: string): LoopkeeperError {
+  return new LoopkeeperError(
+    "internal",
+    said`${{ agent: name, page: "this", shell: "this" }} failed in a way it was not made for; nothing is known to have changed. Look at ${nameOf("run_status")}, then try again; the log has the details.`,
+  );
 }
 
 async function answerCall(tool: Tool, raw: unknown, ctx: ToolContext): Promise<ToolAnswer> {
   const parsed = tool.parse(raw);
   if (!parsed.success) throw new LoopkeeperError("bad_input", inputFault(tool, parsed.error));
   if (tool.effect !== "read" && ctx.inside_run !== null) {
-    throw new LoopkeeperError(
-      "not_allowed",
-      `inside_a_run: this call comes from inside run ${ctx.inside_run}; a run may read but not start or change runs. Tell your owner with report_progress instead.`,
+    throw refused(
+      "inside_a_run",
+      `this call comes from inside run ${ctx.inside_run}; a run may read but not start or change runs. Tell your owner with report_progress instead.`,
     );
   }
   const requestId = parsed.data["request_id"];
@@ -97,17 +111,24 @@ function requestSeed(tool: Tool, requestId: string, hash: string, ctx: ToolConte
 }
 
 /** Says which argument is wrong, what would be right, and which arguments there are. */
-function inputFault(tool: Tool, error: z.ZodError): string {
+function inputFault(tool: Tool, error: z.ZodError): Said {
   const faults = error.issues.slice(0, 5).map((issue) => {
-    const where = issue.path.map(String).join(".");
+    const [first, ...rest] = issue.path.map(String);
+    const where = first === undefined ? asSaid("") : said`${argumentName(first)}${rest.map((part) => `.${part}`).join("")}`;
     if (issue.code === "unrecognized_keys")
-      return `unknown argument ${issue.keys.map((key) => `"${key}"`).join(", ")}${where === "" ? "" : ` in ${where}${knownIn(tool.input, issue.path)}`}`;
-    return `${where === "" ? "arguments" : where}: ${issue.message}`;
+      return said`unknown argument ${issue.keys.map((key) => `"${key}"`).join(", ")}${first === undefined ? "" : said` in ${where}${knownIn(tool.input, issue.path)}`}`;
+    return said`${first === undefined ? "arguments" : where}: ${issue.message}`;
   });
-  const known = Object.entries(tool.input.shape).map(([name, schema]) =>
-    schema instanceof Object && "safeParse" in schema && schema.safeParse(undefined).success ? `${name}?` : name,
-  );
-  return `${faults.join("; ")}. ${tool.name} takes: ${known.join(", ")}. Nothing was changed; call it again with these.`;
+  const known = Object.entries(tool.input.shape).map(([name, schema]) => {
+    const optional = schema instanceof Object && "safeParse" in schema && schema.safeParse(undefined).success;
+    return said`${argumentName(name)}${optional ? "?" : ""}`;
+  });
+  const takes = toCallers(said` ${{ agent: tool.name, page: "", shell: "It" }} takes: ${saidList(known, ", ")}.`);
+  return said`${saidList(faults, "; ")}.${takes} Nothing was changed; ${toCallers(said`call it again with these`, "try again")}.`;
+}
+
+function argumentName(name: string): Said {
+  return { agent: name, page: name.replaceAll("_", " "), shell: flag(name) };
 }
 
 /** The names that a nested object takes, e.g. ` (known there: minutes, tokens)`; empty when the path leads to no object. */
@@ -121,8 +142,10 @@ function knownIn(schema: z.ZodObject, path: readonly PropertyKey[]): string {
   return at instanceof z.ZodObject ? ` (known there: ${Object.keys(at.shape).join(", ")})` : "";
 }
 
-function failure(code: ErrorCode, message: string): CallResult {
-  return { ok: false, code, text: cut(`${code}: ${message}`) };
+/** An error in the words of whoever called. */
+export function failureOf(error: LoopkeeperError, { audience }: Pick<Caller, "audience">): FailedCall {
+  const { code, said: told, refusal } = error;
+  return { ok: false, code, refusal, text: cut(`${code}: ${told[audience]}`) };
 }
 
 function cut(text: string): string {

@@ -2,6 +2,8 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { epochMs, isoOf, msOf } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { argument } from "../run/names.ts";
+import { said, toCallers } from "../run/said.ts";
 
 /** What a confirm token stands for: one action, one run revision, one tree, one owner, for ten minutes. */
 const payloadSchema = z.strictObject({
@@ -72,6 +74,6 @@ function signature(secret: Uint8Array, body: string): string {
 function invalid(why: string): LoopkeeperError {
   return new LoopkeeperError(
     "confirm_token_invalid",
-    `${why}. Call again without confirm_token to see the consequences and get a new one.`,
+    said`${why}. ${toCallers(said`Call again without ${argument("confirm_token", "")}`, "Look again")} to see the consequences and get a new one.`,
   );
 }

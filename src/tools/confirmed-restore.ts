@@ -10,7 +10,9 @@ import { shownName } from "../resume/shown.ts";
 import { msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
+import { argument } from "../run/names.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { said, toCallers } from "../run/said.ts";
 import { type ConfirmPayload, isExpired, mintToken, readToken } from "./confirm-token.ts";
 import type { ToolContext } from "./context.ts";
 import { refuseIf } from "./guards.ts";
@@ -154,7 +156,7 @@ async function confirmRestore(
   if (wish.args !== payload.args)
     throw new LoopkeeperError(
       "confirm_token_invalid",
-      "the arguments differ from the preview. Leave them out to do what was previewed, or call without confirm_token for a new preview.",
+      said`the arguments differ from the preview. Leave them out to do what was previewed, or ${toCallers(said`call without ${argument("confirm_token", "")}`, "look again")} for a new preview.`,
     );
   if (isExpired(payload)) return { again: "expired", restless: payload.restless };
   if (payload.revision !== run.revision) return { again: "changed", restless: payload.restless };

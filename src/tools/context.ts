@@ -1,9 +1,12 @@
 import type { Checkpoints } from "../checkpoint/checkpoint.ts";
 import type { Agents, Engines } from "../engine/engine.ts";
+import type { Audience } from "../run/said.ts";
 import type { RequestRecord, Store } from "../store/store.ts";
 
 /** What a door tells about one call. */
 export interface Caller {
+  /** Whose words answers and errors are said in. */
+  readonly audience: Audience;
   /** Aborts when the client cancelled the call or went away: ends the waiting, never a run. */
   readonly signal: AbortSignal;
   /** Tells the client that the call is alive; a door without progress ignores it. */

@@ -3,7 +3,9 @@ import type { DiffSummary, Repository } from "../checkpoint/checkpoint.ts";
 import { redactPart } from "../redact/redact.ts";
 import { emptyTree } from "../resume/owners.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { tool } from "../run/names.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import type { ToolContext } from "./context.ts";
 
 /** What lies between two states of a run's files, for the tool and for the resources. Works from saved checkpoints alone, except `now`. */
@@ -121,7 +123,7 @@ function parseCursor(text: string): { from: string; to: string; files: number; b
   if (from === undefined || to === undefined)
     throw new LoopkeeperError(
       "bad_input",
-      `cursor "${text.slice(0, 40)}" is none that run_diff gave. Call run_diff without cursor to begin anew.`,
+      said`cursor "${text.slice(0, 40)}" is none that ${tool("run_diff")} gave. Call ${tool("run_diff")} without cursor to begin anew.`,
     );
   return { from, to, files: Number(files), bytes: Number(bytes) };
 }
@@ -137,7 +139,7 @@ async function openRepository(ctx: ToolContext, run: RunRecord): Promise<Reposit
   }
   throw new LoopkeeperError(
     "repository_problem",
-    `the repository of run ${run.run_id} is not at ${run.repo_path} any more, and its checkpoints are kept in it. Bring it back there, or see run_explain_stop for what was recorded of the changes.`,
+    said`the repository of run ${run.run_id} is not at ${run.repo_path} any more, and its checkpoints are kept in it. Bring it back there, or see ${tool("run_explain_stop")} for what was recorded of the changes.`,
   );
 }
 
@@ -151,7 +153,7 @@ async function endOf(ctx: ToolContext, run: RunRecord, repo: Repository, name: s
       isLive(run.state) ? "bad_input" : "repository_problem",
       isLive(run.state)
         ? `run ${run.run_id} is ${run.state} and has no stop to compare with. Valid: base, now, or a checkpoint id.`
-        : `no checkpoint was saved at the stop of run ${run.run_id}. Valid: base, now, or a checkpoint id of run_explain_stop.`,
+        : said`no checkpoint was saved at the stop of run ${run.run_id}. Valid: base, now, or a checkpoint id of ${tool("run_explain_stop")}.`,
     );
   }
   return checkpointEnd(ctx, run, repo, name, "checkpoint");
@@ -168,7 +170,7 @@ async function checkpointEnd(
   if (checkpoint === null)
     throw new LoopkeeperError(
       "bad_input",
-      `"${id.slice(0, 60)}" is no checkpoint of run ${run.run_id}. Valid: base, stop, now, or an id that run_explain_stop or loopkeeper://runs/${run.run_id}/checkpoints lists.`,
+      said`"${id.slice(0, 60)}" is no checkpoint of run ${run.run_id}. Valid: base, stop, now, or an id that ${tool("run_explain_stop")} or loopkeeper://runs/${run.run_id}/checkpoints lists.`,
     );
   if (checkpoint.commit === null)
     throw new LoopkeeperError(
@@ -178,7 +180,7 @@ async function checkpointEnd(
   if (!(await ctx.checkpoints.isPresent(repo, checkpoint.commit)))
     throw new LoopkeeperError(
       "repository_problem",
-      `the objects of checkpoint ${id} are gone from ${repo.top} (its hidden ref was deleted and git cleaned up). Compare with a checkpoint that run_explain_stop shows as present.`,
+      said`the objects of checkpoint ${id} are gone from ${repo.top} (its hidden ref was deleted and git cleaned up). Compare with a checkpoint that ${tool("run_explain_stop")} shows as present.`,
     );
   return { what, checkpoint: id, object: checkpoint.commit };
 }
@@ -211,7 +213,7 @@ async function treeNow(ctx: ToolContext, run: RunRecord): Promise<string> {
   const problem = (what: string): LoopkeeperError =>
     new LoopkeeperError(
       "repository_problem",
-      `there is no present state to compare with: ${what}. Compare with stop or with a checkpoint instead; run_resume makes a missing worktree anew.`,
+      said`there is no present state to compare with: ${what}. Compare with stop or with a checkpoint instead; ${tool("run_resume")} makes a missing worktree anew.`,
     );
   if (run.reclaimed_at !== null) throw problem(`the run's workspace was freed at ${run.reclaimed_at}`);
   const state = await ctx.checkpoints.worktreeState(run.workspace_path, run.repo_common_dir);

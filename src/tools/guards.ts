@@ -1,23 +1,24 @@
 import type { Refusal } from "../resume/refusals.ts";
 import { spentBudget, withTotals } from "../run/budget.ts";
-import { LoopkeeperError } from "../run/errors.ts";
+import { LoopkeeperError, refused } from "../run/errors.ts";
+import { argument, tool } from "../run/names.ts";
 import type { Budget, RunRecord } from "../run/run.ts";
+import { said, toCallers } from "../run/said.ts";
+import { HIGHER_BUDGET, NEEDS } from "../run/stop-reason.ts";
 
 /** Checks that several writing tools make before they change anything. */
 
-export function refuseIf(refused: Refusal | null): void {
-  if (refused === null) return;
-  throw new LoopkeeperError(
-    refused.code,
-    refused.code === "already_running" ? refused.message : `${refused.word}: ${refused.message}`,
-  );
+export function refuseIf(refusal: Refusal | null): void {
+  if (refusal === null) return;
+  const { code, word, message } = refusal;
+  throw code === "already_running" ? new LoopkeeperError(code, message) : refused(word, message);
 }
 
 export function checkRevision(run: RunRecord, expected: number | undefined): void {
   if (expected === undefined || expected === run.revision) return;
   throw new LoopkeeperError(
     "revision_conflict",
-    `run ${run.run_id} is at revision ${run.revision}, not ${expected}: it moved since you looked. Look at run_status, then call again with expected_revision ${run.revision} if you still want it.`,
+    said`run ${run.run_id} is at revision ${run.revision}, not ${expected}: it moved since you looked.${toCallers(said` Look at ${tool("run_status")}, then call again with ${argument("expected_revision", "")} ${run.revision} if you still want it.`)}`,
   );
 }
 
@@ -25,9 +26,9 @@ export function checkRevision(run: RunRecord, expected: number | undefined): voi
 export function checkBudget(run: RunRecord, totals: Budget | undefined): void {
   const spent = spentBudget(withTotals(run.settings.budget, totals), run.usage);
   if (spent === null) return;
-  throw new LoopkeeperError(
-    "not_allowed",
-    `needs_budget: the budget of run ${run.run_id} is used up (${spent}): give a higher \`budget\` (new totals over the run's whole life; what you leave out stays).`,
+  throw refused(
+    NEEDS.budget.word,
+    said`the budget of run ${run.run_id} is used up (${spent}): ${HIGHER_BUDGET} (new totals over the run's whole life; what you leave out stays).`,
   );
 }
 

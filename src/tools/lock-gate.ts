@@ -5,10 +5,17 @@ import { lockLine } from "../resume/drift-lines.ts";
 import { monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
 import type { ToolContext } from "./context.ts";
 import { refuseIf } from "./guards.ts";
 
 type Lock = Drift["locks"][number];
+
+const WHERE_IT_IS: Said = {
+  agent: "`repo`: where it is",
+  page: "its path with loopkeeper resume --repo",
+  shell: "`--repo`: where it is",
+};
 
 /** How long a lock that somebody may still hold is waited for: a commit or a refresh of an editor is over sooner. */
 const WAIT_MS = 5_000;
@@ -30,7 +37,7 @@ async function refuseReplaced(ctx: ToolContext, run: RunRecord, drift: Drift): P
   if (sameRemote || (run.root_commit !== null && found.root_commit === run.root_commit)) return;
   throw new LoopkeeperError(
     "repository_problem",
-    `another repository is at ${run.workspace_path} now: it has neither the run's checkpoints nor its first commit. Nothing was changed. Put the run's repository back, or give \`repo\`: where it is.`,
+    said`another repository is at ${run.workspace_path} now: it has neither the run's checkpoints nor its first commit. Nothing was changed. Put the run's repository back, or give ${WHERE_IT_IS}.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { GateFacts } from "../resume/gate.ts";
 import { OFFERS, offers } from "../resume/offers.ts";
 import { epochMs } from "../run/clock.ts";
+import type { Audience } from "../run/said.ts";
 
 /** What may be done with a run, as the pages get it. */
 
@@ -15,6 +16,6 @@ export const offerSchema = z.object({
 });
 export type OfferView = z.infer<typeof offerSchema>;
 
-export function offersOf(facts: GateFacts): OfferView[] {
-  return offers(facts, epochMs()).map((offer) => ({ ...offer, needs: [...offer.needs] }));
+export function offersOf(facts: GateFacts, to: Audience): OfferView[] {
+  return offers(facts, epochMs()).map((offer) => ({ ...offer, why: offer.why?.[to] ?? null, needs: [...offer.needs] }));
 }

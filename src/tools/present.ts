@@ -5,8 +5,10 @@ import { headline } from "../resume/headline.ts";
 import { oneLine } from "../resume/shown.ts";
 import { epochMs, msOf, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { argument, tool } from "../run/names.ts";
 import { isLive, isOfHost, type RunRecord } from "../run/run.ts";
-import { stopReasonRow } from "../run/stop-reason.ts";
+import { asSaid, type Said, said } from "../run/said.ts";
+import { needNames, type ResumeNeed, stopReasonRow } from "../run/stop-reason.ts";
 import type { RequestRecord } from "../store/store.ts";
 import type { ToolContext } from "./context.ts";
 import type { RunView } from "./schemas.ts";
@@ -16,10 +18,16 @@ import type { RunView } from "./schemas.ts";
 /** The run of this owner, by its id. Anything else is `run_not_found`, so that ids of others cannot be probed. */
 export async function findRun(ctx: ToolContext, runId: string): Promise<RunRecord> {
   const run = await ctx.store.run(runId, ctx.owner);
-  if (run === null)
-    throw new LoopkeeperError("run_not_found", `there is no run "${oneLine(runId, 60)}". Call run_list to find the run_id.`);
+  if (run === null) throw new LoopkeeperError("run_not_found", said`there is no run "${oneLine(runId, 60)}". ${FIND_IT}`);
   return run;
 }
+
+/** How the id of a run is found. */
+export const FIND_IT: Said = {
+  agent: "Call run_list to find the run_id.",
+  page: "The ledger shows the runs there are.",
+  shell: "`loopkeeper list` shows the runs there are.",
+};
 
 export async function gateFacts(ctx: ToolContext, run: RunRecord): Promise<GateFacts> {
   const [steps, attempts, undelivered] = await Promise.all([
@@ -44,19 +52,20 @@ export async function common(
 ): Promise<Common> {
   const facts = await gateFacts(ctx, run);
   const view = await runView(ctx, facts);
-  const plain = options.summary ?? summaryOf(view);
+  const to = ctx.caller.audience;
+  const plain = options.summary ?? summaryOf(facts, view)[to];
   return {
     summary:
       options.replayed === undefined
         ? plain
-        : `Nothing was done now: this repeats a call that had its effect at ${options.replayed}. ${summaryOf(view)}`,
+        : `Nothing was done now: this repeats a call that had its effect at ${options.replayed}. ${summaryOf(facts, view)[to]}`,
     run: view,
     replayed: options.replayed === undefined ? null : { first_at: options.replayed },
     next_actions: nextActions(facts, epochMs(), options.look).map((action) => ({
       tool: action.tool,
       args: { ...action.args },
       needs: [...action.needs],
-      why: action.why,
+      why: action.why[to],
     })),
   };
 }
@@ -135,11 +144,15 @@ export function stopView(facts: GateFacts): RunView["stop"] {
     class: row.class,
     step: run.stop.step,
     resets_at: run.stop.resets_at,
-    needs: run.state === "done" ? [] : [...resumeNeeds(facts, defaultFrom(facts))],
+    needs: [...neededBy(facts)],
     person_must: row.personMust,
     question: run.stop.question === null ? null : { ...run.stop.question, text: cutText(run.stop.question.text, 800) },
     same_stop_in_a_row: run.stop.same_stop_in_a_row,
   };
+}
+
+function neededBy(facts: GateFacts): readonly ResumeNeed[] {
+  return facts.run.state === "done" || facts.run.stop === null ? [] : resumeNeeds(facts, defaultFrom(facts));
 }
 
 async function queuedBecause(ctx: ToolContext, run: RunRecord): Promise<string | null> {
@@ -162,38 +175,47 @@ function urisOf(runId: string): RunView["uris"] {
 }
 
 /** Two or three sentences that a person can read. */
-function summaryOf(run: RunView): string {
+function summaryOf(facts: GateFacts, run: RunView): Said {
   const count = `iteration ${run.iteration} of ${run.max_iterations}`;
   switch (run.state) {
     case "queued":
-      return `Run ${run.run_id} is queued (${count})${run.queued_because === null ? "" : `: ${run.queued_because}`}.`;
+      return said`Run ${run.run_id} is queued (${count})${run.queued_because === null ? "" : `: ${run.queued_because}`}.`;
     case "running":
-      return `Run ${run.run_id} is running: ${count} finished${run.idle_s === null ? "" : `, last progress ${run.idle_s} s ago`}.`;
+      return said`Run ${run.run_id} is running: ${count} finished${run.idle_s === null ? "" : `, last progress ${run.idle_s} s ago`}.`;
     case "stopping":
-      return `Run ${run.run_id} is stopping; its processes are being ended and its work is being saved.`;
+      return said`Run ${run.run_id} is stopping; its processes are being ended and its work is being saved.`;
     case "done":
-      return `Run ${run.run_id} is done after ${run.iteration} of ${run.max_iterations} iterations.`;
+      return said`Run ${run.run_id} is done after ${run.iteration} of ${run.max_iterations} iterations.`;
     case "stopped":
-      return `Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${run.stop !== null && run.stop.needs.length > 0 ? ` To resume it needs ${run.stop.needs.join(", ")}.` : ""}${onItsOwn(run)}`;
+      return said`Run ${run.run_id} is stopped (${run.stop_reason ?? "unknown"}). ${run.stop?.headline ?? ""}${needsLine(facts)}${onItsOwn(run)}`;
   }
 }
+
+function needsLine(facts: GateFacts): Said {
+  const needs = neededBy(facts);
+  return needs.length === 0 ? NOTHING : said` To resume it needs ${needNames(needs)}.`;
+}
+
+const NOTHING = asSaid("");
 
 /** Whether a stopped run goes on by itself, and since or from when it can be resumed. */
-function onItsOwn(run: RunView): string {
+function onItsOwn(run: RunView): Said {
   const { auto_resume: auto, stop, waiting_until: until } = run;
   if (until !== null) {
-    const why = auto === null || run.stop_reason === null || !auto.reasons.includes(run.stop_reason) ? "" : timesOf(auto);
-    return ` It waits until ${until} and then goes on by itself${why}; run_stop ends that.`;
+    const why = auto === null || run.stop_reason === null || !auto.reasons.includes(run.stop_reason) ? NOTHING : timesOf(auto);
+    return said` It waits until ${until} and then goes on by itself${why}; ${tool("run_stop")} ends that.`;
   }
   const usedUp = auto !== null && run.stop_reason !== null && auto.reasons.includes(run.stop_reason) && auto.used >= auto.times;
-  const spent = usedUp ? ` auto_resume is used up (${auto.times} of ${auto.times}).` : "";
-  if (stop?.resets_at == null) return usedUp ? `${spent} Nothing goes on by itself.` : "";
+  const spent = usedUp ? said` ${AUTO_RESUME} is used up (${auto.times} of ${auto.times}).` : NOTHING;
+  if (stop?.resets_at == null) return usedUp ? said`${spent} Nothing goes on by itself.` : NOTHING;
   const passed = msOf(stop.resets_at) <= msOf(run.now);
-  return `${spent} Nothing goes on by itself: it can be resumed ${passed ? "since" : "from"} ${stop.resets_at}${passed ? "" : " on"}.`;
+  return said`${spent} Nothing goes on by itself: it can be resumed ${passed ? "since" : "from"} ${stop.resets_at}${passed ? "" : " on"}.`;
 }
 
-function timesOf(auto: NonNullable<RunView["auto_resume"]>): string {
-  return ` (auto_resume, time ${Math.min(auto.used + 1, auto.times)} of ${auto.times})`;
+const AUTO_RESUME = argument("auto_resume", "its going on by itself");
+
+function timesOf(auto: NonNullable<RunView["auto_resume"]>): Said {
+  return said` (${AUTO_RESUME}, time ${Math.min(auto.used + 1, auto.times)} of ${auto.times})`;
 }
 
 /** Cut with an ellipsis; line breaks are kept. */

@@ -6,7 +6,9 @@ import { refusalOf } from "../resume/refusals.ts";
 import { quoted, shownName } from "../resume/shown.ts";
 import { epochMs } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
+import { tool } from "../run/names.ts";
 import { CHECKPOINT_KINDS, RESET_CONFIDENCES, type RunRecord, STOP_SOURCES } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { defineView } from "./define-view.ts";
@@ -140,8 +142,12 @@ export const runExplainStop = defineTool({
 /** The explanation and the choices, of any length, and what they were made from. */
 async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account & { readonly look: Look }> {
   refuseIf(refusalOf("explain", run));
-  if (run.stop === null) throw new LoopkeeperError("internal", `the stop of run ${run.run_id} was not recorded; see run_status.`);
-  const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, { remote: ctx.settings.fetch_remote });
+  if (run.stop === null)
+    throw new LoopkeeperError("internal", said`the stop of run ${run.run_id} was not recorded; see ${tool("run_status")}.`);
+  const snapshot = await loadStop({ ...ctx, here: hostView(ctx) }, run, run.stop, {
+    remote: ctx.settings.fetch_remote,
+    audience: ctx.caller.audience,
+  });
   const facts = { run, steps: snapshot.steps, attempts: snapshot.attempts, undelivered: snapshot.undelivered };
   const { drift, lost } = snapshot;
   const look = { drift, lost, entry_conflicts: await entryConflicts(ctx, facts, drift) };
@@ -149,7 +155,12 @@ async function accountOf(ctx: ToolContext, run: RunRecord): Promise<Account & { 
   return {
     look,
     explanation: explain(snapshot),
-    choices: list.map((choice) => ({ ...choice, args: { ...choice.args }, needs: [...choice.needs] })),
+    choices: list.map((choice) => ({
+      ...choice,
+      args: { ...choice.args },
+      needs: [...choice.needs],
+      why: choice.why[ctx.caller.audience],
+    })),
   };
 }
 

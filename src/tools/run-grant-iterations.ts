@@ -6,7 +6,10 @@ import { spentBudget } from "../run/budget.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { iterationsLeft } from "../run/grant.ts";
+import { tool } from "../run/names.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
+import { NEEDS } from "../run/stop-reason.ts";
 import type { RunChange } from "../store/store.ts";
 import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
@@ -90,7 +93,7 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
   const own = {
     granted: { iterations: args.iterations, max_iterations: run.max_iterations + args.iterations },
     continued: because === null,
-    not_continued_because: because,
+    not_continued_because: because?.[ctx.caller.audience] ?? null,
   };
   if (prepared !== null && prepared.restore !== null) await prepared.apply({});
   const changed = await ctx.store.apply({
@@ -103,7 +106,12 @@ async function grantOnce(args: z.output<typeof input>, call: Call, facts: GateFa
   });
   if (goesOn) await ctx.wakeWorker();
   const says = `${args.iterations} iterations were granted to run ${run.run_id}: ${iterationsLeft(changed)} of ${changed.max_iterations} are left.${goesOn ? " It goes on as it was." : isLive(run.state) ? " It is live and goes on." : ""}`;
-  return { ...(await common(ctx, changed, { summary: because === null ? says : `NOT continued: ${because}. ${says}` })), ...own };
+  return {
+    ...(await common(ctx, changed, {
+      summary: because === null ? says : `NOT continued: ${because[ctx.caller.audience]}. ${says}`,
+    })),
+    ...own,
+  };
 }
 
 /** What keeps a run from going on and no grant from being counted. */
@@ -116,7 +124,7 @@ const HINDRANCES: readonly LoopkeeperError["code"][] = [
 
 interface Continuation {
   /** Why it does not go on; null when it does. */
-  readonly because: string | null;
+  readonly because: Said | null;
   readonly prepared: Prepared | null;
 }
 
@@ -129,19 +137,28 @@ async function continuation(args: z.output<typeof input>, ctx: ToolContext, fact
     return { because: null, prepared: await prepareResume(ctx, facts, {}, "stop") };
   } catch (error) {
     if (!(error instanceof LoopkeeperError) || !HINDRANCES.includes(error.code)) throw error;
-    if (error.code.startsWith("agent_")) return { because: error.message, prepared: null };
-    return { because: `${error.message} run_resume takes on_drift and repo`, prepared: null };
+    if (error.code.startsWith("agent_")) return { because: error.said, prepared: null };
+    return { because: said`${error.said}${TAKES_MORE}`, prepared: null };
   }
 }
 
-function whyNotContinued(args: z.output<typeof input>, run: RunRecord): string | null {
-  if (args.continue === false) return "continue was false; run_resume continues it";
+const TAKES_MORE: Said = {
+  agent: " run_resume takes on_drift and repo",
+  page: " Resume asks what to do then",
+  shell: " `loopkeeper resume` takes `--on-drift` and `--repo`",
+};
+
+function whyNotContinued(args: z.output<typeof input>, run: RunRecord): Said | null {
+  if (args.continue === false)
+    return said`${{ agent: "continue was false", page: "you did not want it to", shell: "`--no-continue` was given" }}; ${tool("run_resume")} continues it`;
   if (run.stop_reason !== "max_iterations")
-    return `it stopped as ${run.stop_reason ?? "unknown"}, not for lack of iterations; run_resume continues it`;
-  const refused = refusalOf("resume", run);
-  if (refused !== null) return `${refused.word}: ${refused.message}`;
+    return said`it stopped${{ agent: ` as ${run.stop_reason ?? "unknown"}, not`, page: " not", shell: " not" }} for lack of iterations; ${tool("run_resume")} continues it`;
+  const refusal = refusalOf("resume", run);
+  if (refusal !== null) return { ...refusal.message, agent: `${refusal.word}: ${refusal.message.agent}` };
   const spent = spentBudget(run.settings.budget, run.usage);
-  return spent === null ? null : `needs_budget: its budget is used up (${spent}); run_resume takes a higher one`;
+  if (spent === null) return null;
+  const why = said`its budget is used up (${spent}); ${tool("run_resume")} takes a higher one`;
+  return { ...why, agent: `${NEEDS.budget.word}: ${why.agent}` };
 }
 
 function widen(args: z.output<typeof input>, facts: GateFacts, at: string): Omit<RunChange, "run_id" | "at"> {

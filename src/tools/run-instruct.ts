@@ -3,7 +3,9 @@ import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
+import { tool } from "../run/names.ts";
 import { isLive, type RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import type { Call } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { checkRevision, refuseIf } from "./guards.ts";
@@ -68,7 +70,7 @@ async function store(args: Args, { ctx, request }: Call, run: RunRecord): Promis
     ...(request === null ? {} : { request: request.record(run.run_id, own) }),
   });
   const summary = isLive(run.state)
-    ? `The instructions are stored for run ${run.run_id} and go into the prompt of its next iteration. Not delivered yet.`
-    : `The instructions are stored for run ${run.run_id}, which is stopped: they wait until run_resume continues it, and count as its instructions. Nothing was started.`;
-  return { ...(await common(ctx, changed, { summary })), ...own };
+    ? said`The instructions are stored for run ${run.run_id} and go into the prompt of its next iteration. Not delivered yet.`
+    : said`The instructions are stored for run ${run.run_id}, which is stopped: they wait until ${tool("run_resume")} continues it, and count as its instructions. Nothing was started.`;
+  return { ...(await common(ctx, changed, { summary: summary[ctx.caller.audience] })), ...own };
 }

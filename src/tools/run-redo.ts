@@ -10,9 +10,14 @@ import { stepsNow } from "../resume/rewind.ts";
 import { wentBack } from "../resume/taken-back.ts";
 import { withTotals } from "../run/budget.ts";
 import { now } from "../run/clock.ts";
-import { LoopkeeperError } from "../run/errors.ts";
+import { LoopkeeperError, refused } from "../run/errors.ts";
 import { canonicalJson, newToken } from "../run/id.ts";
+
+import { tool } from "../run/names.ts";
 import type { Budget, RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
+import { NEEDS } from "../run/stop-reason.ts";
+
 import { checkAgent } from "./agent-there.ts";
 import {
   asides,
@@ -147,16 +152,16 @@ async function wishOf(args: Args, ctx: ToolContext, run: RunRecord, previewed: P
     );
   const point = await entryPoint(ctx.store, { ...facts, attempts: await ctx.store.attempts(run.run_id) }, step);
   if (point === null)
-    throw new LoopkeeperError(
-      "not_allowed",
-      `never_began: step ${step.step} was never begun, so there is nothing to do again. run_resume carries the run on to it.`,
+    throw refused(
+      "never_began",
+      said`step ${step.step} was never begun, so there is nothing to do again. ${tool("run_resume")} carries the run on to it.`,
     );
   const more = args.add_iterations ?? previewed?.add_iterations ?? 0;
   if (more === 0 && redoNeeds(facts, step).includes("add_iterations"))
-    throw new LoopkeeperError(
-      "not_allowed",
-      `needs_iterations: 0 iterations are left for step ${step.step}: give \`add_iterations\`, or grant first with run_grant_iterations.`,
-    );
+    throw refused(NEEDS.add_iterations.word, {
+      ...said`no iterations are left for step ${step.step}: it needs ${NEEDS.add_iterations.name}.`,
+      agent: `0 iterations are left for step ${step.step}: give \`add_iterations\`, or grant first with run_grant_iterations.`,
+    });
   const budget = args.budget ?? previewed?.budget;
   checkBudget(run, budget);
   const overwrite = args.overwrite ?? previewed?.overwrite ?? [];

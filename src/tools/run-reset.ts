@@ -9,7 +9,9 @@ import { wentBack } from "../resume/taken-back.ts";
 import { now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { canonicalJson, newRunId } from "../run/id.ts";
+import { argument, tool } from "../run/names.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
+import { said } from "../run/said.ts";
 import { checkAgent } from "./agent-there.ts";
 import {
   asides,
@@ -111,7 +113,7 @@ async function wishOf(
   if (to === null)
     throw new LoopkeeperError(
       "bad_input",
-      `to: "${id}" is no checkpoint of run ${run.run_id}. run_explain_stop lists them under checkpoints.`,
+      said`${argument("to", "the checkpoint")}: "${id}" is no checkpoint of run ${run.run_id}. ${tool("run_explain_stop")} lists them under checkpoints.`,
     );
   const restart = args.restart ?? previewed?.restart ?? false;
   if (restart && id !== start) throw new LoopkeeperError("bad_input", "restart goes with a reset to the start; leave `to` out.");

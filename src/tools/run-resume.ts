@@ -2,8 +2,11 @@ import { z } from "zod";
 import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "../resume/gate.ts";
 import { refusalOf, refusedWhen } from "../resume/refusals.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
-import { LoopkeeperError } from "../run/errors.ts";
+import { LoopkeeperError, refused } from "../run/errors.ts";
+import { argument, setting } from "../run/names.ts";
 import { type AttemptRecord, isLive, type RunRecord } from "../run/run.ts";
+import { type Said, said, toCallers } from "../run/said.ts";
+import { NEEDS } from "../run/stop-reason.ts";
 import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
@@ -100,47 +103,39 @@ async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
   return waitForEngine(call, resumed, prepared, from, args.request_id);
 }
 
-const MISSING = {
-  instructions: ["needs_instructions", "give `instructions`: what it should do differently, or the answer to its question"],
-  add_iterations: ["needs_iterations", "0 iterations left: give `add_iterations`, or grant first with run_grant_iterations"],
-  budget: [
-    "needs_budget",
-    "its budget is used up: give a higher `budget` (new totals over the run's whole life; what you leave out stays)",
-  ],
-  permission: [
-    "needs_permission",
-    "it asked for a permission: give `permission`: allow_once, allow_for_run or deny; instructions never grant anything",
-  ],
-} as const;
-
 function checkNeeds(args: ResumeArgs, facts: GateFacts, from: "stop" | "entry"): void {
   for (const need of resumeNeeds(facts, from)) {
     if (args[need] === undefined) {
-      const [word, what] = MISSING[need];
-      throw new LoopkeeperError(
-        "not_allowed",
-        `${word}: run ${facts.run.run_id} stopped as ${facts.run.stop_reason ?? "unknown"}; ${what}.`,
-      );
+      const { word, missing } = NEEDS[need];
+      throw refused(word, said`${stoppedAs(facts.run)}${missing}.`);
     }
   }
   checkBudget(facts.run, args.budget);
   if (args.permission !== undefined && facts.run.stop?.question?.kind !== "permission") {
-    throw new LoopkeeperError("bad_input", "permission: the run asked for none; leave it out, or give instructions.");
+    throw new LoopkeeperError(
+      "bad_input",
+      said`${argument("permission", "permission")}: the run asked for none; leave it out, or give instructions.`,
+    );
   }
+}
+
+/** A page shows beside it which run it is, and why it stopped. */
+function stoppedAs({ run_id, stop_reason }: RunRecord): Said {
+  return { agent: `run ${run_id} stopped as ${stop_reason ?? "unknown"}; `, page: "", shell: `run ${run_id} stopped; ` };
 }
 
 function scheduledFor(args: ResumeArgs, run: RunRecord): string | null {
   if (beforeReset(run, epochMs()) && args.at === undefined) {
-    throw new LoopkeeperError(
-      "not_allowed",
-      `before_reset: the engine's usage window resets at ${run.stop?.resets_at ?? "an unknown time"}. Call again with at: "reset" to wait for it, or at: "now" to try at once.`,
+    throw refused(
+      "before_reset",
+      said`the engine's usage window resets at ${run.stop?.resets_at ?? "an unknown time"}. ${toCallers(said`Call again with`, "Choose")} ${setting("at", "reset")} to wait for it, or ${setting("at", "now")} to try at once.`,
     );
   }
   if (args.at !== "reset") return null;
   if (run.stop?.resets_at == null)
     throw new LoopkeeperError(
       "bad_input",
-      'at: "reset" needs a known reset time, and this stop has none. Use at: "now" or leave it out.',
+      said`${setting("at", "reset")} needs a known reset time, and this stop has none. Use ${setting("at", "now")} or leave it out.`,
     );
   // A window is not always open at the very second that was announced.
   return beforeReset(run, epochMs()) ? isoOf(msOf(run.stop.resets_at) + 30_000) : null;

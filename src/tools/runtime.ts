@@ -52,7 +52,7 @@ export function lazyCalls(options: {
       const [{ callTool }, { redactedResult }] = await Promise.all([import("./call.ts"), import("./redact-answer.ts")]);
       return redactedResult(await callTool(tool, rawArgs, ctx, options.onDefect), rawArgs);
     } catch (error) {
-      return failedToConnect(error, options.onDefect);
+      return failedToConnect(error, caller, options.onDefect);
     }
   }
 
@@ -90,14 +90,18 @@ export function lazyCalls(options: {
 }
 
 /** A feed is read by no call. */
-const NOBODY: Caller = { signal: new AbortController().signal, progress: () => undefined };
+const NOBODY: Caller = { audience: "agent", signal: new AbortController().signal, progress: () => undefined };
 
-function failedToConnect(error: unknown, onDefect: (error: unknown) => void): CallResult {
-  if (error instanceof LoopkeeperError) return { ok: false, code: error.code, text: `${error.code}: ${error.message}` };
+function failedToConnect(error: unknown, { audience }: Caller, onDefect: (error: unknown) => void): CallResult {
+  if (error instanceof LoopkeeperError) {
+    const { code, said, refusal } = error;
+    return { ok: false, code, refusal, text: `${code}: ${said[audience]}` };
+  }
   onDefect(error);
   return {
     ok: false,
     code: "internal",
+    refusal: null,
     text: "internal: Loopkeeper could not get ready for this call; nothing was changed. The log has the details; try again.",
   };
 }

@@ -7,9 +7,12 @@ import { epochMs, now } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { DEFAULT_MAX_ITERATIONS } from "../run/grant.ts";
 import { newRunId, shortId } from "../run/id.ts";
+import { argument, tool } from "../run/names.ts";
 import { freshRun, type PermissionLevel, type RunRecord, type StepRecord, type WorkspaceKind } from "../run/run.ts";
+import { type Said, said } from "../run/said.ts";
 import { orderSteps } from "../run/steps.ts";
 import type { ToolContext } from "./context.ts";
+import { FIND_IT } from "./present.ts";
 import type { StartArgs } from "./start-arguments.ts";
 
 export interface Planned {
@@ -99,7 +102,7 @@ async function planBase(
   if (repo.head === null && args.base === undefined) {
     throw new LoopkeeperError(
       "repository_problem",
-      `${repo.top} has no commit yet, so there is nothing to make a worktree from. Make a first commit, or use workspace: "in_place".`,
+      said`${repo.top} has no commit yet, so there is nothing to make a worktree from. Make a first commit, or use ${workspace("in_place")}.`,
     );
   }
   if (args.base?.startsWith("run:") === true) return baseOfRun(args.base.slice(4), ctx, repo);
@@ -112,17 +115,17 @@ async function planBase(
   return { commit, run: null };
 }
 
+function workspace(kind: WorkspaceKind): Said {
+  return { agent: `workspace: "${kind}"`, page: kind, shell: `\`--workspace ${kind}\`` };
+}
+
 async function baseOfRun(
   runId: string,
   ctx: ToolContext,
   repo: Repository,
 ): Promise<{ readonly commit: string; readonly run: string }> {
   const run = await ctx.store.run(runId, ctx.owner);
-  if (run === null)
-    throw new LoopkeeperError(
-      "run_not_found",
-      `base names run "${runId}", which is not there. Call run_list to find the run_id.`,
-    );
+  if (run === null) throw new LoopkeeperError("run_not_found", said`base names run "${runId}", which is not there. ${FIND_IT}`);
   if (run.repo_common_dir !== repo.common_dir)
     throw new LoopkeeperError("repository_problem", `run ${runId} belongs to another repository (${run.repo_path}).`);
   const checkpoint =
@@ -140,7 +143,7 @@ async function refuseSecondHolder(ctx: ToolContext, kind: WorkspaceKind, path: s
     holder.owner === ctx.owner ? `run ${holder.run_id} (${holder.state}, "${oneLine(holder.objective, 80)}")` : "another run";
   throw new LoopkeeperError(
     "already_running",
-    `${who} works in ${path}; one run at a time may use a working tree. Wait for it with run_wait, stop it with run_stop, or use workspace: "worktree".`,
+    said`${who} works in ${path}; one run at a time may use a working tree. Wait for it with ${tool("run_wait")}, stop it with ${tool("run_stop")}, or use ${workspace("worktree")}.`,
   );
 }
 
@@ -231,7 +234,9 @@ async function warningsFor(
     );
   if (args.auto_resume === undefined)
     warnings.push(
-      "Nothing continues this run by itself after a cut-off, and nothing wakes you: call run_wait, or give auto_resume.",
+      said`Nothing continues this run by itself after a cut-off, and nothing wakes you: call ${tool("run_wait")}, or give ${argument("auto_resume", "")}.`[
+        ctx.caller.audience
+      ],
     );
   if ((args.verify ?? []).length === 0 && (args.steps ?? []).every((step) => (step.verify ?? []).length === 0))
     warnings.push("No verify commands: done rests on the agent's word alone.");

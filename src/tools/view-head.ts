@@ -40,7 +40,7 @@ export const headView = defineView({
       run: view,
       group: groupOfRun(run),
       objective: run.objective,
-      actions: offersOf(facts),
+      actions: offersOf(facts, ctx.caller.audience),
       verify: [...verify],
       take_over,
       stop_request: run.stop_request,

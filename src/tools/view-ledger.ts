@@ -172,7 +172,7 @@ async function row(ctx: ToolContext, run: RunRecord, sides: RunSides): Promise<L
     archived_at: run.archived_at,
     reclaimed_at: run.reclaimed_at,
     revision: run.revision,
-    actions: offersOf(facts),
+    actions: offersOf(facts, ctx.caller.audience),
   };
 }
 

@@ -139,10 +139,10 @@ describe("the exit code", () => {
 describe("an error", () => {
   it("names the next command for a person, and keeps its code for a program", async () => {
     const person = await run("grant", FIRST_RUN, "14");
-    expect(person.err).toContain("call `loopkeeper grant` with `--no-continue`");
+    expect(person.err).toBe("not_allowed: call `loopkeeper grant` again.");
     const program = await run("grant", FIRST_RUN, "14", "--json");
     expect(JSON.parse(program.err)).toEqual({
-      error: { code: "not_allowed", message: "call run_grant_iterations with continue: false." },
+      error: { code: "not_allowed", message: "busy: call run_grant_iterations again." },
     });
   });
 });

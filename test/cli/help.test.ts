@@ -3,7 +3,6 @@ import { commandsOf } from "../../src/cli/commands.ts";
 import { EXAMPLES } from "../../src/cli/examples.ts";
 import { parseCommandLine } from "../../src/cli/flags.ts";
 import { renderCommand } from "../../src/cli/render.ts";
-import { inCommandWords } from "../../src/cli/words.ts";
 import { TOOLS } from "../../src/tools/index.ts";
 
 const commands = commandsOf(TOOLS);
@@ -28,16 +27,4 @@ it.each(lines)("has an example that its tool takes: $line", ({ command, line }) 
     ...args,
   };
   expect(command.tool.parse(completed)).toMatchObject({ success: true });
-});
-
-it("puts tools and arguments of a sentence into words that can be typed, and nothing else", () => {
-  const words = (text: string) => inCommandWords(text, commands);
-  expect(words("give `add_iterations`, or grant first with run_grant_iterations.")).toBe(
-    "give `--add-iterations`, or grant first with `loopkeeper grant`.",
-  );
-  expect(words('wants an explicit on_drift: "keep", or at: reset')).toBe("wants an explicit `--on-drift keep`, or `--at reset`");
-  expect(words("archived: bring it back with archived: false")).toBe("archived: bring it back with `--no-archived`");
-  expect(words("stopped as max_iterations; the file run_list_old.ts")).toBe(
-    "stopped as max_iterations; the file run_list_old.ts",
-  );
 });

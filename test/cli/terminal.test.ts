@@ -102,6 +102,22 @@ describe("at a terminal", () => {
     expect(readFileSync(join(product.home, "workspaces", run.slice(4, 12), "src/half.ts"), "utf8")).toContain("one");
   });
 
+  it("tells a person what is missing as the flag to type, and a program as the argument", async () => {
+    const refused = await inPipes(`loopkeeper resume ${run.slice(4, 12)}`);
+    expect([refused.code, refused.err.trim()]).toEqual([
+      2,
+      `not_allowed: run ${run} stopped; no iterations are left: give \`--add-iterations 10\`, or grant first with \`loopkeeper grant\`.`,
+    ]);
+    const program = await inPipes(`loopkeeper resume ${run.slice(4, 12)} --json`);
+    expect(program.err).toContain("needs_iterations: ");
+    expect(program.err).toContain("give `add_iterations`, or grant first with run_grant_iterations");
+    const explained = await inPipes("loopkeeper explain");
+    expect(explained.out).toContain("give `--add-iterations 10`");
+    expect(explained.out).not.toMatch(/\b(add_iterations|run_resume|run_reset|coding_loop_start|on_drift)\b/u);
+    const list = await inPipes("loopkeeper list");
+    expect(list.out).toContain("more iterations");
+  });
+
   it("shows what a reclaim frees and why it would not, asks, and frees exactly that", async () => {
     product.agent("frees", [
       [{ edit: { path: "n", content: "n\n" } }, { report: { completed: ["n"], intended: [], verdict: "done" } }],

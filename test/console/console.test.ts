@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { TOOLS } from "../../src/tools/index.ts";
 import { type Door, newProduct, type RunView } from "../support/product.ts";
 import { write } from "../support/repos.ts";
 import { type Serve, startServe } from "../support/serve.ts";
@@ -26,6 +27,11 @@ afterAll(async () => {
   await door.close();
   serve.child.kill("SIGKILL");
 });
+
+/** Names of tools and of their arguments, as agents call them; a stop reason is a word for people too. */
+const CALLED = [...new Set(TOOLS.flatMap((tool) => [tool.name, ...Object.keys(tool.input.shape)]))].filter(
+  (name) => name.includes("_") && name !== "max_iterations",
+);
 
 const edit = (path: string, content = `${path}\n`.repeat(5)) => ({ edit: { path, content } });
 const report = (midway: string) => ({ report: { completed: ["the first part"], midway, intended: ["the rest"] } });
@@ -85,6 +91,35 @@ describe("a run's page", () => {
     await dialog(page).getByRole("button", { name: "Stop now" }).click();
     await head(page).getByText("cancelled").waitFor();
     await row(ledger.page, "Finish resumed").getByText("cancelled").waitFor();
+  });
+
+  it("speaks of fields and buttons, never of arguments, and has the line that starts a new run ready to be copied", async () => {
+    const run = await stoppedRun("spoken");
+    const { page, context } = await open(`/runs/${run.run_id}`);
+    await page.getByText("Keeps its context and its files; needs more iterations").waitFor();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await button(page, /^loopkeeper start/u).click();
+    await page.getByText("Copied the command line.").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+      `loopkeeper start 'Finish spoken' --repo ${run.repository["path"]} --agent spoken`,
+    );
+    await button(page, "More actions").first().click();
+    await page.getByRole("menuitem", { name: /^Stop.*already stopped/u }).waitFor();
+    const text = (await page.locator("body").textContent()) ?? "";
+    expect(text).toContain("Start a new run");
+    expect(CALLED.filter((name) => text.includes(name))).toEqual([]);
+
+    // What a call of the page is refused with is said in the page's words, to a program in its own.
+    const refused = async (headers: Readonly<Record<string, string>>) =>
+      (await serve.post(`/api/runs/${run.run_id}/resume`, {}, headers)).body;
+    expect(await refused({ "x-loopkeeper": "console" })).toMatchObject({
+      refusal: "needs_iterations",
+      detail: "no iterations are left: it needs more iterations.",
+    });
+    expect(await refused({})).toMatchObject({
+      refusal: "needs_iterations",
+      detail: expect.stringContaining("give `add_iterations`, or grant first with run_grant_iterations."),
+    });
   });
 
   it("answers a permission with exactly the command shown", async () => {
@@ -224,6 +259,31 @@ describe("consequences", () => {
     await dialog(page).getByRole("button", { name: "Resume and redo" }).click();
     await dialog(page).getByRole("heading", { name: "Redo from the start: done" }).waitFor();
     expect((await door.call("run_status", { run_id: run.run_id })).run?.steps[0]?.attempt).toBe(2);
+    await door.call("run_stop", { run_id: run.run_id });
+  });
+
+  it("redoes a run whose budget is spent once a higher one is given in the field beside the reason", async () => {
+    product.agent("spent", [[{ usage: { input: 900, output: 200 } }, report("it")], [LONG]]);
+    const started = await door.start({
+      repo: product.box.repo("spent"),
+      objective: "Spend",
+      agent: "spent",
+      brief: "none",
+      max_iterations: 5,
+      budget: { tokens: 1_000 },
+    });
+    const run = await door.ended(started.run_id);
+    const { page } = await open(`/runs/${run.run_id}`);
+    await page.getByRole("button", { name: "Do it again from the start" }).click();
+    await dialog(page).getByRole("alert").getByText("it needs a higher budget").waitFor();
+    await dialog(page)
+      .getByLabel(/tokens/u)
+      .fill("9000");
+    await dialog(page).getByRole("button", { name: "Look again" }).click();
+    await dialog(page).getByText("What happens").waitFor();
+    await dialog(page).getByRole("button", { name: "Resume and redo" }).click();
+    await dialog(page).getByRole("heading", { name: "Redo from the start: done" }).waitFor();
+    expect((await door.call("run_status", { run_id: run.run_id })).run?.["budget"]).toEqual({ tokens: 9_000 });
     await door.call("run_stop", { run_id: run.run_id });
   });
 

@@ -2,48 +2,11 @@ import { describe, expect, test } from "vitest";
 import { choices, nextActions } from "../../src/resume/choices.ts";
 import { defaultFrom, isResumable, resumeNeeds } from "../../src/resume/gate.ts";
 import { refusalOf } from "../../src/resume/refusals.ts";
-import { RUN_STATES, type RunRecord } from "../../src/run/run.ts";
 import { STOP_REASONS, stopReasonRow } from "../../src/run/stop-reason.ts";
+import { BEGUN, everyRun, factsOf } from "../support/every-run.ts";
 import { aRun, aStep, aStop } from "../support/records.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00.000Z");
-const AT = "2026-06-01T11:00:00.000Z";
-
-/** Every run that can be met: each state, each reason of a stopped one, with each mark that puts it away. */
-function everyRun(): readonly { readonly name: string; readonly run: RunRecord }[] {
-  const live = RUN_STATES.filter((state) => state !== "stopped" && state !== "done").map((state) => ({
-    name: state,
-    run: aRun({ state, stop_reason: null, stop: null }),
-  }));
-  const stopped = STOP_REASONS.filter((reason) => reason !== "done").flatMap((reason) => {
-    const base = {
-      state: "stopped" as const,
-      stop_reason: reason,
-      stop: aStop({ reason }),
-      iteration: 3,
-      max_iterations: reason === "max_iterations" ? 3 : 10,
-      archived_at: null,
-      reclaimed_at: null,
-      was_reset: null,
-    };
-    return [
-      { name: `stopped ${reason}`, run: aRun(base) },
-      { name: `stopped ${reason}, used up`, run: aRun({ ...base, iteration: 10 }) },
-      { name: `stopped ${reason}, archived`, run: aRun({ ...base, archived_at: AT }) },
-      { name: `stopped ${reason}, reclaimed`, run: aRun({ ...base, reclaimed_at: AT }) },
-      { name: `stopped ${reason}, reset`, run: aRun({ ...base, was_reset: "cp_x" }) },
-    ];
-  });
-  return [
-    ...live,
-    ...stopped,
-    { name: "done", run: aRun({ state: "done", stop_reason: "done", stop: aStop({ reason: "done" }) }) },
-  ];
-}
-
-const BEGUN = [{ step: "main", attempt: 1, entry_checkpoint: "cp_entry" }];
-const factsOf = (run: RunRecord) => ({ run, steps: [aStep({ attempt: 1, state: "stopped" })], attempts: BEGUN, undelivered: [] });
-
 describe("the gate", () => {
   for (const { name, run } of everyRun()) {
     test(`${name}: what is offered is allowed, what is not is refused with a reason`, () => {
@@ -53,7 +16,7 @@ describe("the gate", () => {
       expect(offered("resume")).toBe(isResumable(run));
       expect(offered("grant")).toBe(refusalOf("grant", run) === null);
       expect(offered("reset")).toBe(refusalOf("reset", run) === null);
-      for (const choice of list) if (!choice.allowed) expect(choice.why).toMatch(/^[a-z_]+: .{10}/u);
+      for (const choice of list) if (!choice.allowed) expect(choice.why.agent).toMatch(/^[a-z_]+: .{10}/u);
       expect(list.filter((choice) => choice.recommended).every((choice) => choice.allowed)).toBe(true);
       expect(list.filter((choice) => choice.recommended).length).toBeLessThanOrEqual(1);
     });

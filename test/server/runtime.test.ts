@@ -4,7 +4,7 @@ import type { Caller } from "../../src/tools/context.ts";
 import { lazyCalls } from "../../src/tools/runtime.ts";
 import { TINY_TOOLS } from "./support/tiny-tools.ts";
 
-const caller: Caller = { signal: new AbortController().signal, progress: () => undefined };
+const caller: Caller = { audience: "agent", signal: new AbortController().signal, progress: () => undefined };
 const [tool] = TINY_TOOLS;
 if (tool === undefined) throw new Error("no tools");
 
@@ -21,6 +21,7 @@ it("connects at the first call, and again at the next one after a failure", asyn
   expect(await call(tool, {}, caller)).toEqual({
     ok: false,
     code: "store_unavailable",
+    refusal: null,
     text: "store_unavailable: the store cannot be opened.",
   });
   await call(tool, {}, caller);

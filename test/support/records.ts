@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Drift } from "../../src/checkpoint/drift-shapes.ts";
 import type { NewJournalEntry, NewRunEvent, RunEventType } from "../../src/run/event.ts";
 import { newRunId } from "../../src/run/id.ts";
 import type { AttemptRecord, IterationRecord, RunRecord, StepRecord, StopRecord } from "../../src/run/run.ts";
@@ -188,4 +189,31 @@ export function aFlush(iteration = 1): NewJournalEntry[] {
       kind: index % 3 === 0 ? "tool_call" : "message",
     }),
   );
+}
+
+/** Nothing changed since the stop. */
+export function aDrift(fields: Partial<Drift> = {}): Drift {
+  return {
+    workspace: "present",
+    workspace_missing: false,
+    head_moved: false,
+    head: null,
+    head_log: [],
+    branch_moved: false,
+    branch: { local: null, remote: null, remote_checked: true, merged: null },
+    checkpoint_known: true,
+    has_remote: false,
+    remote_growth: null,
+    remote_answer: null,
+    base_unseen: null,
+    files_changed: [],
+    files_changed_total: 0,
+    commits_by_others: [],
+    commits_by_others_total: 0,
+    operation_in_progress: null,
+    operation_by_run: null,
+    operation_ended: null,
+    locks: [],
+    ...fields,
+  };
 }

@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent, useState } from "react";
+import type { RunView } from "../../../src/tools/schemas.ts";
 import { act, Problem } from "../api/client.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
@@ -7,6 +8,8 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Check, Choice, Field, inputClass } from "../ui/field.tsx";
 import { Info } from "../ui/info.tsx";
 import { Fault, Skeleton } from "../ui/notice.tsx";
+import { budgetIn, NO_BUDGET } from "./budget-draft.ts";
+import { BudgetField } from "./budget-field.tsx";
 import { ConsequenceLists, type ConsequencesTold } from "./consequence-lists.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
@@ -45,6 +48,7 @@ export function ConsequencesDialog({ wanted, head, lookAgain, onClose }: ActionP
     overwrite: [],
     instructions: "",
     add_iterations: "",
+    budget: NO_BUDGET,
   }));
   const [preview, setPreview] = useState<Preview | null>(null);
   const [fault, setFault] = useState<Error | null>(null);
@@ -82,7 +86,9 @@ export function ConsequencesDialog({ wanted, head, lookAgain, onClose }: ActionP
   }
 
   if (done !== null) return <Done answer={done} title={deedName(draft, run, redo)} onClose={onClose} />;
-  const needsIterations = fault instanceof Problem && fault.refusal === "needs_iterations";
+  const refusal = fault instanceof Problem ? fault.refusal : null;
+  const needsIterations = refusal === "needs_iterations";
+  const needsBudget = refusal === "needs_budget";
   const title = deedName(draft, run, redo);
   return (
     <ActionFrame
@@ -100,8 +106,11 @@ export function ConsequencesDialog({ wanted, head, lookAgain, onClose }: ActionP
       <Wishes head={head} draft={draft} redo={redo} onLook={(next) => void look(next)} />
       {looking && preview === null && <Skeleton lines={4} label="Looking what would happen" />}
       {fault !== null && !needsIterations && <Fault>{fault.message}</Fault>}
-      {(needsIterations || draft.add_iterations !== "") && redo && (
-        <MoreIterations draft={draft} onLook={(next) => void look(next)} />
+      {redo && (needsIterations || draft.add_iterations !== "") && (
+        <Wanting run={run} draft={draft} needs="iterations" onLook={(next) => void look(next)} />
+      )}
+      {redo && (needsBudget || draft.budget !== NO_BUDGET) && (
+        <Wanting run={run} draft={draft} needs="budget" onLook={(next) => void look(next)} />
       )}
       {preview !== null && <Consequences preview={preview} draft={draft} dimmed={looking} onLook={(next) => void look(next)} />}
       {redo && preview !== null && (
@@ -174,12 +183,20 @@ function Wishes({ head, draft, redo, onLook }: Part & { readonly head: ActionPro
   );
 }
 
-function MoreIterations({ draft, onLook }: Part) {
+/** What a redo has to be given; it is looked up anew with it. */
+function Wanting({ run, draft, needs, onLook }: Part & { readonly run: RunView; readonly needs: "iterations" | "budget" }) {
   const [text, setText] = useState(draft.add_iterations);
+  const [budget, setBudget] = useState(draft.budget);
+  const ready = needs === "iterations" ? iterationsIn(text) !== null : budgetIn(budget) !== null;
+  const given = needs === "iterations" ? { add_iterations: text } : { budget };
   return (
-    <div className="flex items-end gap-2">
-      <IterationsField value={text} required hint="None are left for this step." onChange={setText} />
-      <Button className="mb-8" disabled={iterationsIn(text) === null} onClick={() => onLook({ ...draft, add_iterations: text })}>
+    <div className="mb-3">
+      {needs === "iterations" ? (
+        <IterationsField value={text} required hint="None are left for this step." onChange={setText} />
+      ) : (
+        <BudgetField run={run} value={budget} required onChange={setBudget} />
+      )}
+      <Button disabled={!ready} onClick={() => onLook({ ...draft, ...given })}>
         Look again
       </Button>
     </div>

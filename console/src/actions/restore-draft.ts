@@ -1,4 +1,5 @@
 import type { RunView } from "../../../src/tools/schemas.ts";
+import { type BudgetDraft, budgetIn } from "./budget-draft.ts";
 import { iterationsIn } from "./number.ts";
 
 /** What a person wants of a reset or a redo. */
@@ -11,13 +12,15 @@ export interface RestoreDraft {
   readonly overwrite: readonly string[];
   readonly instructions: string;
   readonly add_iterations: string;
+  readonly budget: BudgetDraft;
 }
 
 /** The arguments of the preview; its token carries them into the confirming call. */
 export function wishOf(draft: RestoreDraft, redo: boolean): Readonly<Record<string, unknown>> {
   const add = iterationsIn(draft.add_iterations);
+  const budget = budgetIn(draft.budget);
   const own = redo
-    ? { step: draft.step, ...(add === null ? {} : { add_iterations: add }) }
+    ? { step: draft.step, ...(add === null ? {} : { add_iterations: add }), ...(budget === null ? {} : { budget }) }
     : { ...(draft.to === null ? {} : { to: draft.to }), ...(draft.restart ? { restart: true } : {}) };
   return { ...own, ...(draft.overwrite.length === 0 ? {} : { overwrite: draft.overwrite }) };
 }

@@ -1,5 +1,6 @@
 import type { RunView } from "../../../src/tools/schemas.ts";
-import { iterationsIn, positive } from "./number.ts";
+import { type BudgetDraft, budgetIn, NO_BUDGET } from "./budget-draft.ts";
+import { iterationsIn } from "./number.ts";
 import type { Wanted } from "./want.ts";
 
 /** What a person typed into the resume dialog, as typed. */
@@ -12,7 +13,7 @@ export interface Draft {
   readonly on_drift: "keep" | "restore" | "refuse" | null;
   readonly at: "now" | "reset" | null;
   readonly model: string;
-  readonly budget: { readonly cost_usd: string; readonly minutes: string; readonly tokens: string };
+  readonly budget: BudgetDraft;
 }
 
 export function emptyDraft({ from, at }: Wanted, run: RunView): Draft {
@@ -25,7 +26,7 @@ export function emptyDraft({ from, at }: Wanted, run: RunView): Draft {
     on_drift: null,
     at: at ?? null,
     model: "",
-    budget: { cost_usd: "", minutes: "", tokens: "" },
+    budget: NO_BUDGET,
   };
 }
 
@@ -50,14 +51,14 @@ function isGiven(need: string, draft: Draft): boolean {
   if (need === "instructions") return draft.instructions.trim() !== "";
   if (need === "permission") return draft.permission !== null;
   if (need === "add_iterations") return iterationsIn(draft.add_iterations) !== null;
-  if (need === "budget") return Object.values(draft.budget).some((text) => positive(text) !== null);
+  if (need === "budget") return budgetIn(draft.budget) !== null;
   return true;
 }
 
 /** The call's arguments: what was left empty is left out, so that the run keeps its own. */
-export function argumentsOf(draft: Draft, run: RunView, beforeReset: boolean): Readonly<Record<string, unknown>> {
+export function argumentsOf(draft: Draft, beforeReset: boolean): Readonly<Record<string, unknown>> {
   const add = iterationsIn(draft.add_iterations);
-  const budget = budgetOf(draft, run);
+  const budget = budgetIn(draft.budget);
   return {
     ...(draft.instructions.trim() === "" ? {} : { instructions: draft.instructions }),
     ...(draft.updates.trim() === "" ? {} : { updates: draft.updates }),
@@ -69,16 +70,4 @@ export function argumentsOf(draft: Draft, run: RunView, beforeReset: boolean): R
     ...(draft.model.trim() === "" ? {} : { model: draft.model.trim() }),
     ...(budget === null ? {} : { budget }),
   };
-}
-
-/** New totals; what was not typed stays as it is, so that raising one limit drops no other. */
-function budgetOf({ budget }: Draft, run: RunView): Readonly<Record<string, number>> | null {
-  const typed = (["cost_usd", "minutes", "tokens"] as const).flatMap((key) => {
-    const number = positive(budget[key]);
-    return number === null ? [] : [[key, key === "tokens" ? Math.ceil(number) : number] as const];
-  });
-  const kept = Object.entries(run.budget ?? {}).flatMap(([key, number]) =>
-    number === undefined ? [] : [[key, number] as const],
-  );
-  return typed.length === 0 ? null : { ...Object.fromEntries(kept), ...Object.fromEntries(typed) };
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { LABELS } from "../../../src/run/names.ts";
 import type { RunView } from "../../../src/tools/schemas.ts";
 import { act } from "../api/client.ts";
 import { useAccount } from "../api/queries.ts";
@@ -7,6 +8,7 @@ import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
 import { clockTime, useIsAhead } from "../ui/clock.ts";
 import { Choice, Field, inputClass } from "../ui/field.tsx";
+import { BudgetField } from "./budget-field.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
 import { IterationsField } from "./iterations-field.tsx";
@@ -46,7 +48,7 @@ export function ResumeDialog({ wanted, head, lookAgain, onClose }: ActionProps) 
   const note = useNote(run);
 
   async function resume(): Promise<void> {
-    const answer = await deed.send(argumentsOf(draft, run, beforeReset));
+    const answer = await deed.send(argumentsOf(draft, beforeReset));
     if (answer === null) return;
     announce(toldOf(answer));
     onClose();
@@ -66,7 +68,7 @@ export function ResumeDialog({ wanted, head, lookAgain, onClose }: ActionProps) 
         <Button
           look="quiet"
           disabled={note.pending || missing.length > 0}
-          onClick={() => void note.read(argumentsOf(draft, run, beforeReset))}
+          onClick={() => void note.read(argumentsOf(draft, beforeReset))}
         >
           Read the note first
         </Button>
@@ -82,10 +84,10 @@ export function ResumeDialog({ wanted, head, lookAgain, onClose }: ActionProps) 
           options={[
             {
               value: "reset",
-              label: `When the usage window resets, at ${clockTime(run.stop.resets_at)}`,
+              label: `${LABELS.at.reset}, at ${clockTime(run.stop.resets_at)}`,
               hint: "Nothing starts before.",
             },
-            { value: "now", label: "Now", hint: "Tries at once, although the window may still be spent." },
+            { value: "now", label: LABELS.at.now, hint: "Tries at once, although the window may still be spent." },
           ]}
           onChange={(at) => set({ at })}
         />
@@ -218,7 +220,7 @@ function Needs({ run, draft, set }: Part) {
   return (
     <>
       {needs.includes("add_iterations") && <Iterations run={run} draft={draft} set={set} required />}
-      {needs.includes("budget") && <Budget run={run} draft={draft} set={set} required />}
+      {needs.includes("budget") && <BudgetField run={run} value={draft.budget} required onChange={(budget) => set({ budget })} />}
     </>
   );
 }
@@ -234,44 +236,14 @@ function Iterations({ run, draft, set, required = false }: Part & { readonly req
   );
 }
 
-function Budget({ run, draft, set, required = false }: Part & { readonly required?: boolean }) {
-  const { usage, budget } = run;
-  const used = { cost_usd: usage.cost_usd ?? 0, minutes: usage.minutes, tokens: usage.input_tokens + usage.output_tokens };
-  const names = { cost_usd: "US dollars", minutes: "minutes", tokens: "tokens" } as const;
-  const keys = (["cost_usd", "minutes", "tokens"] as const).filter((key) => !required || budget?.[key] !== undefined);
-  return (
-    <fieldset className="mb-3">
-      <legend className="mb-1 text-[13px] font-medium">
-        Budget, as new totals{required && <span className="ml-1 text-needs"> (needed)</span>}
-      </legend>
-      <div className="flex flex-wrap gap-2">
-        {keys.map((key) => (
-          <label key={key} className="text-[12px] text-soft">
-            {names[key]}, {Math.round(used[key] * 100) / 100} used
-            <input
-              type="number"
-              min={0}
-              step="any"
-              value={draft.budget[key]}
-              placeholder={budget?.[key] === undefined ? "" : String(budget[key])}
-              onChange={(event) => set({ budget: { ...draft.budget, [key]: event.target.value } })}
-              className={`${inputClass} mt-0.5 max-w-40`}
-            />
-          </label>
-        ))}
-      </div>
-    </fieldset>
-  );
-}
-
 const DRIFT_OPTIONS = [
-  { value: "keep", label: "Go on with things as they are now", hint: "The agent is told what changed." },
+  { value: "keep", label: LABELS.on_drift.keep, hint: "The agent is told what changed." },
   {
     value: "restore",
-    label: "Put the files back as they were at the stop",
+    label: LABELS.on_drift.restore,
     hint: "What is there now is saved in a checkpoint first.",
   },
-  { value: "refuse", label: "Do not go on if anything changed" },
+  { value: "refuse", label: LABELS.on_drift.refuse },
 ] as const;
 
 function DriftChoice({
@@ -303,10 +275,10 @@ function FromChoice({ run, draft, set }: Part) {
       legend="Where it goes on"
       value={draft.from ?? (run.stop_reason === "failed" ? "entry" : "stop")}
       options={[
-        { value: "stop", label: "Where it stopped", hint: "Keeps its work and its context." },
+        { value: "stop", label: LABELS.from.stop, hint: "Keeps its work and its context." },
         {
           value: "entry",
-          label: "From the step's start",
+          label: LABELS.from.entry,
           hint: "Takes the step's files back to where the step began, and tries afresh.",
         },
       ]}
@@ -334,7 +306,7 @@ function More({ run, draft, set, showFrom, showDrift }: Part & { readonly showFr
         )}
       />
       {!needs.includes("add_iterations") && <Iterations run={run} draft={draft} set={set} />}
-      {!needs.includes("budget") && <Budget run={run} draft={draft} set={set} />}
+      {!needs.includes("budget") && <BudgetField run={run} value={draft.budget} onChange={(budget) => set({ budget })} />}
       {showFrom && <FromChoice run={run} draft={draft} set={set} />}
       {showDrift && (
         <Choice

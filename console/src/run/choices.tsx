@@ -1,13 +1,25 @@
+import { flag, USUAL } from "../../../src/run/names.ts";
+import { shellQuoted } from "../../../src/run/shell-quoted.ts";
 import type { Account } from "../../../src/tools/run-explain-stop.ts";
 import type { RunView } from "../../../src/tools/schemas.ts";
 import { useWant, type Wanted } from "../actions/want.ts";
 import { Button } from "../ui/button.tsx";
 import { withLocalTimes } from "../ui/clock.ts";
+import { Copyable } from "../ui/copy.tsx";
 
 type Choice = Account["choices"][number];
 
 /** Everything that can be done now, the recommended first; what cannot stands last, with the reason. */
-export function Choices({ run, choices }: { readonly run: RunView; readonly choices: readonly Choice[] }) {
+export function Choices({
+  run,
+  objective,
+  choices,
+}: {
+  readonly run: RunView;
+  /** Whole, where the run's is cut. */
+  readonly objective: string;
+  readonly choices: readonly Choice[];
+}) {
   const want = useWant();
   const rank = (choice: Choice): number => (choice.recommended ? 0 : choice.allowed ? 1 : 2);
   const sorted = [...choices].sort((a, b) => rank(a) - rank(b));
@@ -23,6 +35,7 @@ export function Choices({ run, choices }: { readonly run: RunView; readonly choi
             <span className="min-w-0 basis-60 grow text-[13px] text-soft">
               {choice.recommended && <span className="mr-1 font-medium text-accent">Recommended.</span>}
               {capital(withLocalTimes(choice.why))}
+              {choice.action === "start_new" && <StartLine args={choice.args} objective={objective} />}
             </span>
           </li>
         ))}
@@ -52,6 +65,21 @@ function ChoiceButton({ choice, onClick }: { readonly choice: Choice; readonly o
       <Button look={choice.recommended ? "primary" : "plain"} onClick={onClick} className="max-w-full">
         <span className="truncate">{choice.label}</span>
       </Button>
+    </span>
+  );
+}
+
+/** An objective that is longer is not typed again in a line. */
+const IN_A_LINE = 200;
+
+/** Ready to be typed where the agents are; the same objective where it fits, else a place for the new one. */
+function StartLine({ args, objective }: { readonly args: Choice["args"]; readonly objective: string }) {
+  const short = objective.length <= IN_A_LINE && !objective.includes("\n");
+  const flags = Object.entries(args).flatMap(([name, value]) => [flag(name), shellQuoted(String(value))]);
+  const words = ["loopkeeper start", short ? shellQuoted(objective) : USUAL["objective"], ...flags];
+  return (
+    <span className="mt-1 block overflow-hidden rounded bg-raised px-2 py-1">
+      <Copyable text={words.join(" ")} what="the command line" />
     </span>
   );
 }

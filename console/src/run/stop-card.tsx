@@ -58,7 +58,7 @@ export function StopCard({
         )}
         {explanation !== null && <Whole explanation={explanation} />}
       </div>
-      {account !== null && state !== "done" && <Choices run={head.run} choices={account.choices} />}
+      {account !== null && state !== "done" && <Choices run={head.run} objective={head.objective} choices={account.choices} />}
     </section>
   );
 }

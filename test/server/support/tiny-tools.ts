@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { sleep } from "../../../src/run/clock.ts";
-import type { CallResult } from "../../../src/tools/call.ts";
+import { refused } from "../../../src/run/errors.ts";
+import { tool as nameOf } from "../../../src/run/names.ts";
+import { said } from "../../../src/run/said.ts";
+import { type CallResult, failureOf } from "../../../src/tools/call.ts";
 import { defineTool, type Tool, type ToolEffect } from "../../../src/tools/define-tool.ts";
 import type { CallTool } from "../../../src/tools/runtime.ts";
 
@@ -73,14 +76,14 @@ export const tinyCall: CallTool = async (tool, raw, caller) => {
     return { ok: true, structured: { summary: "preview", needs_confirmation: true }, text: "preview" };
   }
   if (tool.name === "run_grant_iterations" && args["iterations"] === 13)
-    return failed("not_allowed", "archived: bring it back first.");
+    return failed("not_allowed", "archived: bring it back first.", "archived");
   if (tool.name === "run_grant_iterations" && args["iterations"] === 14)
-    return failed("not_allowed", "call run_grant_iterations with continue: false.");
+    return failureOf(refused("busy", said`call ${nameOf("run_grant_iterations")} again.`), caller);
   return { ok: true, structured: { summary: tool.name, args }, text: `${tool.name} ${JSON.stringify(args)}` };
 };
 
-function failed(code: "bad_input" | "not_allowed", message: string): CallResult {
-  return { ok: false, code, text: `${code}: ${message}` };
+function failed(code: "bad_input" | "not_allowed", message: string, refusal: string | null = null): CallResult {
+  return { ok: false, code, refusal, text: `${code}: ${message}` };
 }
 
 /** Calls of run_wait that are under way; run_list tells the number. */
