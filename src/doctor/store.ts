@@ -3,6 +3,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Parts } from "../app.ts";
 import type { Config } from "../config.ts";
+import { DEAD_MS } from "../loop/stillness.ts";
+import { epochMs, msOf } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import { isLive } from "../run/run.ts";
 import { sqliteHealth } from "../store/sqlite-health.ts";
@@ -40,26 +42,41 @@ function copies({ store, config }: Parts): Finding {
 }
 
 async function worker({ store, engines, config }: Parts): Promise<Finding> {
-  const [workers, live, own] = await Promise.all([store.workers(), store.liveRuns(), engines.processIdentity()]);
+  const [workers, uncovered, leases, own] = await Promise.all([
+    store.workers(),
+    store.liveRuns(),
+    store.leases(),
+    engines.processIdentity(),
+  ]);
   const here = workers.filter((one) => one.identity.host === own.host);
   const alive = await Promise.all(here.map((one) => engines.isAlive(one.identity)));
-  const pid = here.find((_, index) => alive[index] !== false)?.identity.pid;
-  const runs = live.filter((run) => isLive(run.state)).length;
+  const one = here.find((_, index) => alive[index] !== false);
   const log = join(config.home, "logs", "worker.log");
-  const faults = await lastFaults(log);
-  const found =
-    pid === undefined
-      ? "none (one is started when a run wants it)"
-      : `process ${pid}, ${runs} live ${runs === 1 ? "run" : "runs"}`;
-  if (pid === undefined && runs > 0)
+  const waiting = uncovered.filter((run) => isLive(run.state)).length;
+  if (one === undefined && waiting > 0)
     return warning(
       "worker",
-      `none, and ${runs} runs are live`,
+      `none, and ${runsText(waiting)} ${waiting === 1 ? "waits" : "wait"} for one`,
       `Any command starts one: loopkeeper list. If none stays, see ${log}`,
     );
+  const silentMs = one === undefined ? 0 : epochMs() - msOf(one.beat_at);
+  if (one !== undefined && silentMs > DEAD_MS)
+    return warning(
+      "worker",
+      `process ${one.identity.pid} lives, and has given no sign for ${Math.floor(silentMs / 1000)} s`,
+      `It is stopped, or hangs. loopkeeper wait puts another one in its place within 20 s; then kill -9 ${one.identity.pid}. Its log: ${log}`,
+    );
+  const driven = leases.filter((lease) => lease.worker_id === one?.worker_id).length;
+  const found =
+    one === undefined ? "none (one is started when a run wants it)" : `process ${one.identity.pid}, drives ${runsText(driven)}`;
+  const faults = await lastFaults(log);
   return faults.length === 0
     ? ok("worker", found)
     : warning("worker", `${found}; its last fault: ${faults.at(-1) ?? ""}`, `See ${log}`);
+}
+
+function runsText(count: number): string {
+  return `${count} ${count === 1 ? "run" : "runs"}`;
 }
 
 async function leftovers({ store, engines, config }: Parts): Promise<readonly Finding[]> {
@@ -81,7 +98,7 @@ async function leftovers({ store, engines, config }: Parts): Promise<readonly Fi
       ? ok("drivers", "no run is held by a dead process")
       : warning(
           "drivers",
-          `${held.length} runs are held by a dead process`,
+          `${runsText(held.length)} ${held.length === 1 ? "is" : "are"} held by a dead process`,
           "Any command frees them within 20 s: loopkeeper wait",
         ),
     orphans.length === 0

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { BIN } from "../support/product.ts";
+import { sleep } from "../../src/run/clock.ts";
+import { BIN, newProduct } from "../support/product.ts";
 import { startServe } from "../support/serve.ts";
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), "lk-doctor-")));
@@ -79,6 +80,21 @@ describe("doctor", () => {
     expect(of("serve")).toEqual({ what: "serve", state: "ok", found: `${serve.url}, process ${serve.child.pid}`, do: null });
     serve.child.kill("SIGTERM");
     await serve.exit();
+  });
+
+  it("tells a worker that lives and gives no sign", async () => {
+    const product = await newProduct();
+    const agent = product.agent("hangs", [[{ say: "I begin." }, { hang: true }]]);
+    const door = await product.connect();
+    await door.start({ repo: product.box.repo("work"), objective: "x", agent });
+    await door.close();
+    const worker = async () => (await doctor([], product.env)).of("worker");
+    let at = await worker();
+    for (; at?.found.endsWith("drives 1 run") !== true; at = await worker()) await sleep(200);
+    const pid = Number(/^process (\d+)/u.exec(at.found)?.[1]);
+    process.kill(pid, "SIGSTOP");
+    while ((await worker())?.state === "ok") await sleep(500);
+    expect(await worker()).toMatchObject({ state: "warning", do: expect.stringContaining(`kill -9 ${pid}`) });
   });
 
   it.skipIf(process.getuid?.() === 0)("names the folder above a home that cannot be made", async () => {
