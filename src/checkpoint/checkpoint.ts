@@ -204,12 +204,20 @@ export interface Checkpoints extends Bundles<Repository>, Reclaiming<Repository>
     limit: number,
     options?: { readonly skip?: number; readonly path?: string | null },
   ): Promise<DiffSummary>;
-  /** Unified diff from byte `from_byte` on, about `max_bytes` of it. Refuses as `diffSummary` does. */
+  /**
+   * Unified diff from byte `from_byte` on, about `max_bytes` of it; `from_path`: what a renamed `path` was called. Refuses as
+   * `diffSummary` does.
+   */
   patchPage(
     repo: Repository,
     from: string,
     to: string,
-    options: { readonly path: string | null; readonly from_byte: number; readonly max_bytes: number },
+    options: {
+      readonly path: string | null;
+      readonly from_path?: string | null;
+      readonly from_byte: number;
+      readonly max_bytes: number;
+    },
   ): Promise<PatchPage>;
   /** The working tree as a git tree, now; nothing of the user's is touched and no ref is written. */
   treeNow(repo: Repository): Promise<string>;

@@ -98,7 +98,8 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     packRefs: (repo) => within(repo, pack),
     diffSummary: (repo, from, to, limit, { skip = 0, path = null } = {}) =>
       within(repo, (bound) => diffSummary(bound, { from, to, path }, { skip, limit })),
-    patchPage: (repo, from, to, { path, ...page }) => within(repo, (bound) => patchPage(bound, { from, to, path }, page)),
+    patchPage: (repo, from, to, { path, from_path = null, ...page }) =>
+      within(repo, (bound) => patchPage(bound, { from, to, path, from_path }, page)),
     treeNow: (repo) => within(repo, treeNow),
     changedPaths: (repo, from, to) => within(repo, (bound) => changedBetween(bound, from, to)),
     withoutIgnored: (repo, input) => within(repo, (bound) => withoutIgnored(bound, input)),

@@ -26,6 +26,8 @@ export interface DiffRange {
   readonly to: string;
   /** A file, or a folder with all that is in it, as text path; null for everything. */
   readonly path: string | null;
+  /** The name that a renamed `path` had: without it beside the new one git sees a new file. */
+  readonly from_path?: string | null;
 }
 
 interface DiffCall {
@@ -36,7 +38,7 @@ interface DiffCall {
 
 /** Runs `git diff-tree` over a range. A side whose objects are gone is a `repository_problem`. */
 export async function runDiff(git: RepoGit, range: DiffRange, args: readonly string[], call: DiffCall): Promise<Buffer> {
-  const only = pathspecs(range.path);
+  const only = pathspecs([range.path, range.from_path ?? null].filter((path) => path !== null));
   try {
     const output = await git.run(["diff-tree", "-r", "-M", ...args, ...SAFE, range.from, range.to, ...only.args], {
       ...call,
@@ -54,12 +56,13 @@ export async function runDiff(git: RepoGit, range: DiffRange, args: readonly str
 }
 
 /** A name that is not UTF-8 cannot be an argument of a process: each such byte is matched by a pattern instead. */
-function pathspecs(path: string | null): { readonly args: readonly string[]; readonly wild: boolean } {
-  if (path === null) return { args: [], wild: false };
-  const bytes = bytesOfPath(path);
-  if (isUtf8(bytes)) return { args: ["--", bytes.toString("utf8")], wild: false };
-  const pattern = [...bytes].map(patternOf).join("");
-  return { args: ["--", pattern, `${pattern}/*`], wild: true };
+function pathspecs(paths: readonly string[]): { readonly args: readonly string[]; readonly wild: boolean } {
+  if (paths.length === 0) return { args: [], wild: false };
+  const names = paths.map(bytesOfPath);
+  if (names.every((bytes) => isUtf8(bytes)))
+    return { args: ["--", ...names.map((bytes) => bytes.toString("utf8"))], wild: false };
+  const patterns = names.map((bytes) => [...bytes].map(patternOf).join(""));
+  return { args: ["--", ...patterns.flatMap((pattern) => [pattern, `${pattern}/*`])], wild: true };
 }
 
 function patternOf(byte: number): string {

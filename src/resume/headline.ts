@@ -41,7 +41,9 @@ export function causeSentence(run: Counted, stop: StopRecord): string {
     case "max_iterations":
       if (stop.ceiling === "step")
         return `Step ${stop.step ?? "?"} used its share of the iterations before reaching a verdict (${run.iteration} of ${run.max_iterations} used by the run).`;
-      return `It used all ${stop.iteration} iterations before reaching a verdict.`;
+      return stop.iteration === 1
+        ? "It used its one iteration before reaching a verdict."
+        : `It used all ${stop.iteration} iterations before reaching a verdict.`;
     case "failed":
       return `${sentence}${stepsLost(stop)}`;
     case "engine_limit":

@@ -23,6 +23,7 @@ export interface DiffQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly path?: string | undefined;
+  readonly from_path?: string | undefined;
   readonly cursor?: string | undefined;
 }
 
@@ -32,6 +33,8 @@ export interface Comparison {
   /** Null while the run has no checkpoint yet: nothing was changed. */
   readonly to: DiffEnd | null;
   readonly path: string | null;
+  /** What a renamed `path` was called on the older side. */
+  readonly from_path: string | null;
   /** Files and bytes of the patch that earlier pages held. */
   readonly skip: { readonly files: number; readonly bytes: number };
 }
@@ -41,6 +44,7 @@ export async function comparison(ctx: ToolContext, run: RunRecord, query: DiffQu
   const page = query.cursor === undefined ? null : parseCursor(query.cursor);
   const repo = await openRepository(ctx, run);
   const path = pathOf(run, query.path);
+  const from_path = pathOf(run, query.from_path);
   if (page !== null) {
     const pinned = (name: string | undefined, fallback: DiffEnd["what"], object: string): DiffEnd => {
       const what = name === "base" || name === "stop" || name === "now" ? name : name === undefined ? fallback : "checkpoint";
@@ -51,12 +55,13 @@ export async function comparison(ctx: ToolContext, run: RunRecord, query: DiffQu
       from: pinned(query.from, "base", page.from),
       to: pinned(query.to, "checkpoint", page.to),
       path,
+      from_path,
       skip: page,
     };
   }
   const from = await endOf(ctx, run, repo, query.from ?? "base");
   const to = query.to === undefined ? await latest(ctx, run, repo) : await endOf(ctx, run, repo, query.to);
-  return { repo, from, to, path, skip: { files: 0, bytes: 0 } };
+  return { repo, from, to, path, from_path, skip: { files: 0, bytes: 0 } };
 }
 
 /** A place behind every patch: the list of files goes on alone. */
@@ -75,9 +80,9 @@ export async function patchPart(
   room: number,
   cost: (text: string) => number,
 ): Promise<{ readonly text: string; readonly next_byte: number | null }> {
-  const { repo, from, to, path, skip } = compared;
+  const { repo, from, to, path, from_path, skip } = compared;
   if (to === null || skip.bytes >= PATCH_END) return { text: "", next_byte: null };
-  const options = { path, from_byte: skip.bytes, max_bytes: room };
+  const options = { path, from_path, from_byte: skip.bytes, max_bytes: room };
   const page = await ctx.checkpoints.patchPage(repo, from.object, to.object, options);
   const texts: string[] = [];
   let left = room;
@@ -101,11 +106,11 @@ const CONTEXT_BYTES = 8_192;
 
 /** A page as it is shown: a credential can begin on the page before it and end on the next one. */
 async function redactedPage(ctx: ToolContext, compared: Comparison, text: string, after: string): Promise<string> {
-  const { repo, from, to, path, skip } = compared;
+  const { repo, from, to, path, from_path, skip } = compared;
   const bytes = Math.min(CONTEXT_BYTES, skip.bytes);
   if (to === null || bytes === 0) return redactPart("", text, after);
   // A page ends on a line's end where it can: more is asked for, and cut where this page begins.
-  const context = { path, from_byte: skip.bytes - bytes, max_bytes: bytes + CONTEXT_BYTES };
+  const context = { path, from_path, from_byte: skip.bytes - bytes, max_bytes: bytes + CONTEXT_BYTES };
   const { pieces } = await ctx.checkpoints.patchPage(repo, from.object, to.object, context);
   const around = pieces.map((piece) => piece.text).join("");
   const begins = around.lastIndexOf(text.slice(0, 400));

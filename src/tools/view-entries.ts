@@ -128,7 +128,7 @@ function usageText(entry: JournalEntry): string | null {
   const told = usageSchema.safeParse(entry.data);
   if (entry.kind !== "usage" || !told.success) return null;
   const { used, size, cost } = told.data;
-  const money = cost == null ? "" : `; the session cost ${cost.amount} ${cost.currency ?? "USD"} so far`;
+  const money = cost == null ? "" : `; the session cost ${Number(cost.amount.toFixed(4))} ${cost.currency ?? "USD"} so far`;
   return `${used.toLocaleString("en")} of ${size.toLocaleString("en")} tokens of context used${money}`;
 }
 

@@ -17,6 +17,7 @@ export const viewPatch = defineView({
   input: z.strictObject({
     run_id: runIdArgument,
     path: z.string().min(1).describe("The file, relative to the repository's top folder."),
+    from_path: z.string().min(1).optional().describe("What a renamed file was called on the older side, as changes says it."),
     from: diffEndArgument("The older side; default base."),
     to: diffEndArgument("The newer side; default the latest checkpoint."),
     cursor: z.string().min(1).optional().describe("next_cursor of the last answer, or cursor of changes."),

@@ -13,7 +13,7 @@ export type CodeLine = Extract<Line, { old: number | null }>;
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/u;
 
-/** A part of a patch may begin within a hunk: `numbers` says where the part before it ended. */
+/** What git says of a file before its lines is left out: the list of files tells it. */
 export function parsePatch(patch: string): { readonly lines: readonly Line[]; readonly binary: boolean } {
   const lines: Line[] = [];
   let oldAt = 0;
@@ -27,13 +27,13 @@ export function parsePatch(patch: string): { readonly lines: readonly Line[]; re
       oldAt = Number(from);
       newAt = Number(to);
       within = true;
-      lines.push({ kind: "hunk", text: about.trim() === "" ? `line ${newAt}` : `line ${newAt} · ${about.trim()}` });
+      // A file that is gone has no new lines to count.
+      const place = `line ${newAt === 0 ? oldAt : newAt}`;
+      lines.push({ kind: "hunk", text: about.trim() === "" ? place : `${place} · ${about.trim()}` });
     } else if (text.startsWith("diff --git ")) {
       within = false;
     } else if (!within) {
       if (text.startsWith("Binary files") || text.startsWith("GIT binary patch")) binary = true;
-      if (/^(old mode|new mode|new file mode|deleted file mode|rename from|rename to) /u.test(text))
-        lines.push({ kind: "note", text });
     } else if (text.startsWith("+")) {
       lines.push({ kind: "added", text: text.slice(1), old: null, new: newAt });
       newAt += 1;

@@ -31,7 +31,10 @@ export function Patch({
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["patch", runId, cursor, file.path],
     queryFn: ({ signal, pageParam }) =>
-      read<PatchPart>(address(runId, "patch", { ...ends, path: file.path, cursor: pageParam }), signal),
+      read<PatchPart>(
+        address(runId, "patch", { ...ends, path: file.path, from_path: file.from_path, cursor: pageParam }),
+        signal,
+      ),
     initialPageParam: cursor,
     getNextPageParam: (part) => part.next_cursor,
     enabled: wanted && !file.binary,
@@ -43,7 +46,9 @@ export function Patch({
         <h3 className="min-w-0 break-all font-mono text-[13px]">
           {file.from_path !== null && <span className="text-soft">{file.from_path} → </span>}
           {file.path}
-          {file.mode !== null && <span className="ml-2 text-xs text-soft">mode {file.mode}</span>}
+          {file.mode !== null && file.status !== "added" && file.status !== "deleted" && (
+            <span className="ml-2 text-xs text-soft">mode {file.mode.replace("->", "→")}</span>
+          )}
         </h3>
         <fieldset className="flex rounded border border-line text-xs">
           <legend className="sr-only">How the difference is shown</legend>
