@@ -3,12 +3,13 @@ import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { RUN_GROUPS, type RunGroup } from "../../../src/run/group.ts";
 import type { Ledger as LedgerPage, LedgerRow } from "../../../src/tools/view-ledger.ts";
-import { useWant } from "../actions/want.ts";
+import { useRunKeys } from "../actions/run-keys.ts";
 import { useLedger } from "../api/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { useKeys } from "../ui/keyboard.ts";
 import { Fault, Notice, Skeleton } from "../ui/notice.tsx";
 import { Filters } from "./filters.tsx";
+import { useKeptPlace } from "./kept-place.ts";
 import { Row } from "./row.tsx";
 
 const TITLES: Readonly<Record<RunGroup, string>> = {
@@ -41,8 +42,9 @@ export function Ledger() {
           <Fault>{groups.error.message}</Fault>
         </div>
       )}
-      {groups.pending && groups.error === null ? <Skeleton lines={6} label="Loading runs" /> : null}
-      {!groups.pending && total === 0 && groups.error === null ? (
+      {groups.pending ? (
+        <Skeleton lines={6} label="Loading runs" />
+      ) : total === 0 && groups.error === null ? (
         <Empty filtered={filters.size > 0} onClear={() => setParams({})} />
       ) : (
         <Rows items={items} />
@@ -68,6 +70,7 @@ function useGroups(params: URLSearchParams) {
     facets: first?.facets ?? null,
     needs: first?.total ?? 0,
     total: all.reduce((sum, query) => sum + (query.data?.pages[0]?.total ?? 0), 0),
+    // All groups come into sight at once: one that came later would push the others down.
     pending: all.some((query) => query.isPending),
     error: all.find((query) => query.error !== null && query.data === undefined)?.error ?? null,
   };
@@ -88,10 +91,12 @@ function itemsOf(group: RunGroup, pages: readonly LedgerPage[], more: () => unkn
   ];
 }
 
+/** Height of what stands over the page's top. */
+const HEAD = 40;
+
 /** Only what is in sight is in the page, so that ten thousand runs are as light as ten. */
 function Rows({ items }: { readonly items: readonly Item[] }) {
   const list = useRef<HTMLDivElement>(null);
-  const want = useWant();
   const [at, setAt] = useState<string | null>(null);
   const virtual = useWindowVirtualizer({
     count: items.length,
@@ -99,29 +104,20 @@ function Rows({ items }: { readonly items: readonly Item[] }) {
     getItemKey: (n) => items[n]?.key ?? n,
     overscan: 10,
     scrollMargin: list.current?.offsetTop ?? 0,
+    scrollPaddingStart: HEAD,
   });
+  useKeptPlace(virtual, items);
   const rows = items.flatMap((item, index) => (item.kind === "row" ? [{ index, row: item.row }] : []));
   const place = rows.findIndex(({ row }) => row.run_id === at);
   const step = (by: number): void => {
-    const next = rows[Math.max(0, Math.min(rows.length - 1, place === -1 ? (by > 0 ? 0 : rows.length - 1) : place + by))];
+    const inSight = rows.findIndex(({ index }) => (virtual.measurementsCache[index]?.start ?? 0) >= scrollY + HEAD);
+    const next = rows[place === -1 ? inSight : Math.max(0, Math.min(rows.length - 1, place + by))];
     if (next === undefined) return;
     setAt(next.row.run_id);
     virtual.scrollToIndex(next.index, { align: "auto" });
   };
-  const chosen = rows[place]?.row ?? null;
-  const wish = (actions: readonly ("answer" | "resume" | "grant" | "stop")[]): void => {
-    const offer = chosen?.actions.find((one) => one.allowed && actions.some((action) => action === one.action));
-    const answer = chosen?.actions.find((one) => one.action === "answer" && one.allowed);
-    const action = actions.includes("resume") && answer !== undefined ? "answer" : offer?.action;
-    if (chosen !== null && action !== undefined) want({ action, run_id: chosen.run_id });
-  };
-  useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    r: () => wish(["resume"]),
-    g: () => wish(["grant"]),
-    s: () => wish(["stop"]),
-  });
+  useKeys({ j: () => step(1), k: () => step(-1) });
+  useRunKeys(rows[place]?.row ?? null);
   return (
     <div ref={list} className="relative w-full" style={{ height: virtual.getTotalSize() }}>
       {virtual.getVirtualItems().map(({ index, key, start }) => {
@@ -183,7 +179,7 @@ function Empty({ filtered, onClear }: { readonly filtered: boolean; readonly onC
   return (
     <Notice title="No runs yet">
       <p>Ask a coding agent that has Loopkeeper among its MCP servers for a loop, or start one here:</p>
-      <pre className="overflow-x-auto rounded-md border border-line bg-ground p-2 font-mono text-[12px] text-ink">
+      <pre className="rounded-md border border-line bg-ground p-2 font-mono text-[12px] break-words whitespace-pre-wrap text-ink">
         loopkeeper start --repo . --objective "Make the tests pass"
       </pre>
     </Notice>

@@ -24,7 +24,7 @@ export const Row = memo(function Row({
   return (
     <article
       aria-label={row.objective}
-      className={`grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-b border-line px-2 py-1.5 lg:grid-cols-[13.5rem_minmax(0,1fr)_8rem_5.5rem_6rem_3.5rem_17.5rem] lg:items-baseline ${chosen ? "bg-raised" : "hover:bg-raised"}`}
+      className={`grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-b border-line px-2 py-1.5 lg:grid-cols-[13.5rem_minmax(0,1fr)_7.5rem_7.5rem_6rem_4rem_17.5rem] lg:items-baseline ${chosen ? "bg-raised" : "hover:bg-raised"}`}
     >
       <div className="col-start-1 overflow-hidden">
         <StateBadge run={row} />
@@ -52,7 +52,7 @@ export const Row = memo(function Row({
           <ActionBar run={row} offers={row.actions} />
         </div>
       </div>
-      <p className="col-span-2 row-start-3 text-[13px] leading-snug text-soft lg:col-span-5 lg:col-start-2 lg:row-start-2 lg:truncate">
+      <p className="col-span-2 row-start-3 min-w-0 text-[13px] leading-snug break-words text-soft lg:col-span-5 lg:col-start-2 lg:row-start-2 lg:flex">
         <span className="lg:hidden">
           {row.repo.name} · {row.iteration}/{row.max_iterations} ·{" "}
         </span>
@@ -79,7 +79,7 @@ function Iterations({ row }: { readonly row: LedgerRow }) {
 function When({ row }: { readonly row: LedgerRow }) {
   const at = row.stopped_at ?? row.started_at ?? row.created_at;
   return (
-    <span className="hidden text-[13px] text-soft lg:block">
+    <span className="hidden whitespace-nowrap text-[13px] text-soft lg:block">
       {row.group === "running" && row.started_at !== null ? (
         <>
           for <Since at={row.started_at} />
@@ -91,20 +91,41 @@ function When({ row }: { readonly row: LedgerRow }) {
   );
 }
 
+/** On a desk all of it is one line: where there is no room, first the agent's own words are cut off, then the cause, never the counts. */
 function What({ row }: { readonly row: LedgerRow }) {
-  if (row.group === "running") return <Doing row={row} />;
+  if (row.group === "running")
+    return (
+      <span className="min-w-0 lg:truncate">
+        <Doing row={row} />
+      </span>
+    );
   const why = whyLine(row);
-  const stake = atStake(row);
+  const stake = atStake(row).join(" · ");
+  const midway = row.state === "done" ? null : row.at_stake.midway;
   return (
     <>
       {row.waiting_until !== null && (
-        <span className="text-busy">
+        <span className="shrink-0 whitespace-pre text-busy">
           goes on at {clockTime(row.waiting_until)} (<Ago at={row.waiting_until} />) ·{" "}
         </span>
       )}
-      {why !== null && <span className={row.group === "needs_you" ? "text-ink" : ""}>{why}</span>}
-      {why !== null && stake.length > 0 && " · "}
-      {stake.join(" · ")}
+      {why !== null && (
+        <span title={why} className={`lg:truncate lg:whitespace-pre ${row.group === "needs_you" ? "text-ink" : ""}`}>
+          {why}
+        </span>
+      )}
+      {stake !== "" && (
+        <span className="lg:shrink-0 lg:whitespace-pre">
+          {why !== null && " · "}
+          {stake}
+        </span>
+      )}
+      {midway !== null && (
+        <span title={midway} className="lg:min-w-0 lg:shrink-[1000] lg:truncate lg:whitespace-pre">
+          {(why !== null || stake !== "") && " · "}
+          mid-way: {midway}
+        </span>
+      )}
     </>
   );
 }

@@ -30,14 +30,14 @@ export function whyLine(row: LedgerRow): string | null {
   return `${stop.person_must ?? withLocalTimes(stop.headline)}${again}`;
 }
 
-export function atStake({ at_stake: stake, state }: LedgerRow): readonly string[] {
+/** What could be lost or done twice, counted. */
+export function atStake({ at_stake: stake }: LedgerRow): readonly string[] {
   const landed = stake.landed.map(({ kind, count }) => plural(count, ...ACTS[kind]));
   return [
     ...(landed.length === 0 ? [] : [`landed ${landed.join(", ")}`]),
-    ...(stake.unobserved === 0 ? [] : [`${stake.unobserved} of unknown outcome`]),
+    ...(stake.unobserved === 0 ? [] : [`${plural(stake.unobserved, "act")} of unknown outcome`]),
     ...(stake.uncommitted_files === null || stake.uncommitted_files === 0
       ? []
       : [`${plural(stake.uncommitted_files, "file")} uncommitted`]),
-    ...(stake.midway === null || state === "done" ? [] : [`mid-way: ${stake.midway}`]),
   ];
 }

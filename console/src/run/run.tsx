@@ -1,9 +1,8 @@
 import { useEffect } from "react";
 import { Link, useParams } from "react-router";
-import { useWant } from "../actions/want.ts";
+import { useRunKeys } from "../actions/run-keys.ts";
 import { Problem } from "../api/client.ts";
 import { useAccount, useHead } from "../api/queries.ts";
-import { useKeys } from "../ui/keyboard.ts";
 import { Fault, Notice, Skeleton } from "../ui/notice.tsx";
 import { RunHead } from "./head.tsx";
 import { Steps } from "./steps.tsx";
@@ -18,21 +17,7 @@ export function Run() {
   const state = head.data?.run.state;
   const ended = state === "stopped" || state === "done";
   const account = useAccount(id, ended);
-  const want = useWant();
-  const allowed = (action: string): boolean =>
-    head.data?.actions.some((offer) => offer.action === action && offer.allowed) === true;
-  useKeys({
-    r: () => {
-      const action = allowed("answer") ? "answer" : "resume";
-      if (allowed(action)) want({ action, run_id: id });
-    },
-    g: () => {
-      if (allowed("grant")) want({ action: "grant", run_id: id });
-    },
-    s: () => {
-      if (allowed("stop")) want({ action: "stop", run_id: id });
-    },
-  });
+  useRunKeys(head.data === undefined ? null : { run_id: id, actions: head.data.actions });
   const title = head.data?.objective;
   useEffect(() => {
     document.title = title === undefined ? "Loopkeeper" : `${title.slice(0, 60)} · Loopkeeper`;
