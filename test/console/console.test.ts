@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TOOLS } from "../../src/tools/index.ts";
 import { type Door, newProduct, type RunView } from "../support/product.ts";
@@ -62,6 +62,9 @@ const button = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) });
 const head = (page: Page) => page.locator("main > header");
 const row = (page: Page, objective: string) => page.getByRole("article", { name: objective });
+const isFocused = (of: Locator): Promise<boolean> => of.evaluate((element) => element.matches(":focus"));
+/** One word of it is wider than a phone. */
+const WIDE_COMMAND = `touch ${"folder/".repeat(12)}file.txt && echo done`;
 const dialog = (page: Page) => page.getByRole("dialog");
 
 describe("a run's page", () => {
@@ -373,6 +376,52 @@ describe("the way in", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await page.goto(`${serve.url}/#token=wrong`);
     await page.getByRole("heading", { name: "The token is not this server's" }).waitFor();
+  });
+});
+
+describe("every dialog", () => {
+  it("begins at its first field, has nothing that axe finds, fits a phone, and gives the focus back", async () => {
+    const stopped = await stoppedRun("spoken-of");
+    product.agent("asking", [[{ run: { command: WIDE_COMMAND, ask: true } }]]);
+    const asking = await door.start({
+      repo: product.box.repo("asking"),
+      objective: "Ask for much",
+      agent: "asking",
+      permissions: "edits",
+    });
+    product.agent("going", [[LONG]]);
+    const live = await door.start({ repo: product.box.repo("going"), objective: "Go on", agent: "going" });
+    await door.ended(asking.run_id);
+    const one = await open("/", { theme: "dark", width: 380 });
+    const { page } = one;
+    for (const [run_id, name, first] of [
+      [stopped.run_id, "Resume", "Instructions"],
+      [stopped.run_id, "Grant", "Iterations to add"],
+      [asking.run_id, "Answer", "Allow it once"],
+      [live.run_id, "Stop", "Now"],
+      [live.run_id, "Instruct", "Instructions"],
+    ] as const) {
+      await one.go(`/runs/${run_id}`);
+      const opener = head(page).getByRole("button", { name, exact: true });
+      await opener.click();
+      await dialog(page).getByLabel(first).waitFor();
+      expect([name, await isFocused(dialog(page).getByLabel(first))]).toEqual([name, true]);
+      expect([name, await axe(page), await overflow(page)]).toEqual([name, [], 0]);
+      await page.keyboard.press("Escape");
+      await dialog(page).waitFor({ state: "detached" });
+      expect([name, await isFocused(opener)]).toEqual([name, true]);
+    }
+    await page.keyboard.press("?");
+    await dialog(page).getByText("next, previous run").waitFor();
+    expect(await axe(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await one.go(`/runs/${asking.run_id}`);
+    await page.getByText("It asks to be allowed this").waitFor();
+    // Whole, and once: it is what is allowed or not.
+    expect(await page.locator("figure").getByText(WIDE_COMMAND).count()).toBe(1);
+    await page.keyboard.press("s");
+    await page.getByText(/^Stop: /u).waitFor();
+    await door.call("run_stop", { run_id: live.run_id });
   });
 });
 

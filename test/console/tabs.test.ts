@@ -59,7 +59,7 @@ async function realRun(door: Awaited<ReturnType<typeof product.connect>>): Promi
       { think: "The importer keeps no place.\nA mark would do." },
       { say: "I write the mark." },
       { edit: { path: "src/mark.ts", content: "export const mark = 1;\n" } },
-      { run: "printf '\\0\\0two' > picture.bin" },
+      { run: "printf '\\0\\0two' > picture.bin && git mv e.txt moved.txt" },
       { usage: { input: 1_000, output: 100, cost: 0.25 } },
       { report: { completed: ["mark"], intended: ["retry"], summary: "The mark is written." } },
     ],
@@ -94,6 +94,12 @@ const TABS = [
   ["Plan", "plan"],
   ["Checkpoints", "checkpoints"],
   ["Cost", "cost"],
+] as const;
+
+/** Tabs of a long run that hold more than a page's width. */
+const WIDE = [
+  ["plan", "The plan over time"],
+  ["checkpoints", "Checkpoints"],
 ] as const;
 
 const rowsInSight = (page: Page) => page.getByRole("region", { name: "Transcript" }).getByRole("listitem");
@@ -153,6 +159,24 @@ describe("the parts of a run's page", () => {
     const shown = await numbersInSight(page);
     expect(shown).toEqual(shown.map((_, index) => (shown[0] ?? 0) + index));
     expect(shown[0]).toBeLessThan(39_000);
+    // The keys lead to the ends of the transcript, not to those of what is held.
+    await list.focus();
+    await page.keyboard.press("Home");
+    await page.getByTitle("Entry 1,").waitFor();
+    await page.getByText(`entry 1 of ${huge.entries.toLocaleString("en")}`).waitFor();
+    await page.keyboard.press("End");
+    await page.getByTitle(`Entry ${huge.entries},`).waitFor();
+  });
+
+  it("say of an address that leads nowhere what is shown instead", async () => {
+    const { page } = eye;
+    await eye.go(`/runs/${huge.run_id}/transcript?iteration=99999`);
+    await page.getByText("Iteration 99,999 has no entries.").waitFor();
+    await page.getByTitle(`Entry ${huge.entries},`).waitFor();
+    await eye.go(`/runs/${huge.run_id}/transcript?n=99999999`);
+    await page.getByText("There is no entry 99,999,999; this is the end.").waitFor();
+    await eye.go(`/runs/${real}/changes?path=never-there.txt`);
+    await page.getByText("never-there.txt does not differ.").waitFor();
   });
 
   it("find one word among all entries and mark it", async () => {
@@ -200,6 +224,8 @@ describe("the parts of a run's page", () => {
     await fresh.click();
     await page.getByText("The very last words.").waitFor();
     await fresh.waitFor({ state: "detached" });
+    // The button is gone, and whoever reads on by keyboard is in the transcript.
+    expect(await list.evaluate((element) => element.matches(":focus"))).toBe(true);
   });
 
   it("compare two chosen states, name the owner of each file, and show a patch both ways", async () => {
@@ -219,6 +245,13 @@ describe("the parts of a run's page", () => {
     await files.getByRole("button", { name: /mark\.ts/u }).click();
     await page.getByRole("cell", { name: /export const mark = 2/u }).waitFor();
     expect(page.url()).toContain("path=src%2Fmark.ts");
+    // What the list says of a file is not said again in git's words.
+    expect(await page.getByText("file mode").count()).toBe(0);
+    await files.getByRole("button", { name: /renamed.*moved\.txt/u }).click();
+    await page.getByRole("heading", { name: "e.txt → moved.txt" }).waitFor();
+    await page.getByText("Nothing in its text differs.").waitFor();
+    await files.getByRole("button", { name: /mark\.ts/u }).click();
+    await page.getByRole("cell", { name: /export const mark = 2/u }).waitFor();
     await page.getByRole("button", { name: "Side by side" }).click();
     expect(await page.getByRole("table").getByRole("row").first().getByRole("cell").count()).toBeGreaterThan(0);
     await page.getByLabel("From").selectOption("stop");
@@ -263,6 +296,16 @@ describe("the parts of a run's page", () => {
       await look.page.waitForTimeout(300);
       expect([tab, await axe(look.page), await overflow(look.page)]).toEqual([tab, [], 0]);
     }
+    for (const [tab, region] of WIDE) {
+      await look.go(`/runs/${huge.run_id}/${tab}`);
+      await look.page.getByRole("region", { name: region, exact: true }).waitFor();
+      expect([tab, await overflow(look.page)]).toEqual([tab, 0]);
+    }
+    // Its columns are in sight on a phone too, however long the names of its steps are.
+    await look.go(`/runs/${huge.run_id}/timeline`);
+    const iterations = look.page.getByRole("region", { name: "Iterations", exact: true });
+    await iterations.getByRole("link", { name: "1", exact: true }).waitFor();
+    expect(await iterations.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
     expect(look.complaints).toEqual([]);
     await look.context.close();
   });

@@ -3,6 +3,7 @@ import type { StopReason } from "../../../src/run/stop-reason.ts";
 import type { OfferView } from "../../../src/tools/offer.ts";
 import { Button } from "../ui/button.tsx";
 import { clockTime } from "../ui/clock.ts";
+import { useKeptFocus } from "../ui/kept-focus.ts";
 import { Menu } from "../ui/menu.tsx";
 import { useWant } from "./want.ts";
 
@@ -27,12 +28,13 @@ export function ActionBar({
   readonly most?: number;
 }) {
   const want = useWant();
+  const kept = useKeptFocus<HTMLDivElement>();
   const likely = likelyOf(run, offers);
   const shown = offers.filter((offer) => offer.allowed && likely.includes(offer.action));
   const buttons = [...shown].sort((a, b) => likely.indexOf(a.action) - likely.indexOf(b.action)).slice(0, most);
   const rest = offers.filter((offer) => !buttons.includes(offer) && !(offer.action === "answer" && !offer.allowed));
   return (
-    <div className="flex items-center gap-1.5">
+    <div {...kept} className="flex items-center gap-1.5">
       {buttons.map((offer, place) => (
         <Button
           key={offer.action}

@@ -4,10 +4,12 @@ import type { RunView } from "../../../src/tools/schemas.ts";
 import { act } from "../api/client.ts";
 import { useAccount } from "../api/queries.ts";
 import { driftLines } from "../run/drift.ts";
+import { Question } from "../run/question.tsx";
 import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
 import { clockTime, useIsAhead } from "../ui/clock.ts";
 import { Choice, Field, inputClass } from "../ui/field.tsx";
+import { ScrollRegion } from "../ui/scroll-region.tsx";
 import { BudgetField } from "./budget-field.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
@@ -145,9 +147,9 @@ function Note({ answer }: { readonly answer: NonNullable<Would["would"]> | Error
           ({answer.context === "native" ? "in its own conversation" : "in a new conversation, as a hand-off"})
         </span>
       </h3>
-      <pre className="mt-1 max-h-72 overflow-auto rounded-md bg-raised p-2 font-mono text-[12px] whitespace-pre-wrap">
-        {answer.note}
-      </pre>
+      <ScrollRegion label="The note's text" className="mt-1 max-h-72 overflow-auto rounded-md bg-raised p-2">
+        <pre className="font-mono text-[12px] break-words whitespace-pre-wrap">{answer.note}</pre>
+      </ScrollRegion>
       {answer.restore !== null && (
         <div className="mt-2 text-[13px]">
           <List title="Files put back" items={answer.restore.restored} />
@@ -172,15 +174,9 @@ function Asked({ run, draft, set }: Part) {
   return (
     <>
       {question !== null && (
-        <figure className="mb-3 rounded-md border-l-2 border-needs bg-raised px-3 py-2">
-          <figcaption className="text-[12px] text-soft">
-            {question.kind === "permission" ? "It asks to be allowed this" : "It asks"}
-          </figcaption>
-          <blockquote className="whitespace-pre-wrap">{question.text}</blockquote>
-          {question.command !== null && (
-            <pre className="mt-1 overflow-x-auto rounded bg-ground p-2 font-mono text-[13px]">{question.command}</pre>
-          )}
-        </figure>
+        <div className="mb-3">
+          <Question question={question} />
+        </div>
       )}
       {needs.includes("permission") && (
         <Choice

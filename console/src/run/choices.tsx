@@ -59,11 +59,11 @@ export function Choices({
 function ChoiceButton({ choice, onClick }: { readonly choice: Choice; readonly onClick: () => void }) {
   // A new run is started where its agent and repository are: by an agent, or on the command line.
   if (choice.action === "start_new")
-    return <span className="w-72 max-w-full shrink-0 text-[13px] font-medium">{choice.label}</span>;
+    return <span className="w-80 max-w-full shrink-0 text-[13px] font-medium">{choice.label}</span>;
   return (
-    <span className="w-72 max-w-full shrink-0">
-      <Button look={choice.recommended ? "primary" : "plain"} onClick={onClick} className="max-w-full">
-        <span className="truncate">{choice.label}</span>
+    <span className="w-80 max-w-full shrink-0">
+      <Button look={choice.recommended ? "primary" : "plain"} wraps onClick={onClick} className="max-w-full">
+        {choice.label}
       </Button>
     </span>
   );

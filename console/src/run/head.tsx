@@ -6,6 +6,7 @@ import { ActionBar } from "../actions/bar.tsx";
 import { money, plural } from "../ledger/words.ts";
 import { clockTime } from "../ui/clock.ts";
 import { Copyable, shortId } from "../ui/copy.tsx";
+import { ScrollRegion } from "../ui/scroll-region.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { Ago, Since } from "../ui/time.tsx";
 
@@ -39,7 +40,9 @@ export function RunHead({ head }: { readonly head: Head }) {
       {head.objective.length > title.length && (
         <details className="mt-1 text-[13px] text-soft">
           <summary className="cursor-pointer">The whole objective</summary>
-          <p className="mt-1 max-h-72 overflow-y-auto rounded-md bg-raised p-3 whitespace-pre-wrap text-ink">{head.objective}</p>
+          <ScrollRegion label="The objective" className="mt-1 max-h-72 overflow-y-auto rounded-md bg-raised p-3">
+            <p className="break-words whitespace-pre-wrap text-ink">{head.objective}</p>
+          </ScrollRegion>
         </details>
       )}
       <Waiting head={head} />
@@ -86,7 +89,7 @@ function factsOf({ run, stop_request }: Head): readonly Fact[] {
             </span>
           ),
         },
-    usage.minutes > 0 ? { key: "minutes", node: <span>{plural(Math.round(usage.minutes), "minute")} at work</span> } : null,
+    usage.minutes >= 0.5 ? { key: "minutes", node: <span>{plural(Math.round(usage.minutes), "minute")} at work</span> } : null,
     workspace.kind === "in_place" ? { key: "kind", node: <span>in place</span> } : null,
     stop_request === null || run.state === "stopped"
       ? null

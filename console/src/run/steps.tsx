@@ -1,4 +1,5 @@
 import type { RunView } from "../../../src/tools/schemas.ts";
+import { plural } from "../ledger/words.ts";
 import { CheckIcon, CloseIcon, HalfIcon, RingIcon } from "../ui/icons.tsx";
 
 type Step = RunView["steps"][number];
@@ -12,6 +13,10 @@ const MARKS: Readonly<Record<Step["state"], readonly [() => React.JSX.Element, s
   unreachable: [RingIcon, "text-soft"],
 };
 
+function iterationsOf({ iteration, max_iterations }: Step): string {
+  return max_iterations === null ? plural(iteration, "iteration") : `${iteration} of ${plural(max_iterations, "iteration")}`;
+}
+
 /** The stages of a run, each with its tries. */
 export function Steps({ run }: { readonly run: RunView }) {
   return (
@@ -20,18 +25,17 @@ export function Steps({ run }: { readonly run: RunView }) {
         {run.steps.map((step, index) => {
           const [Mark, colour] = MARKS[step.state];
           return (
-            <li key={step.step} className="flex items-center gap-1.5 rounded-md border border-line px-2 py-1 text-[13px]">
-              <span className={colour}>
+            <li key={step.step} className="flex items-start gap-1.5 rounded-md border border-line px-2 py-1 text-[13px]">
+              <span className={`mt-1 ${colour}`}>
                 <Mark />
               </span>
-              <span>
-                {index + 1}. {step.title ?? step.step}
-              </span>
-              <span className="text-soft">
-                {step.state}
-                {step.attempt > 1 && `, attempt ${step.attempt}`}
-                {step.iteration > 0 &&
-                  `, ${step.iteration}${step.max_iterations === null ? "" : ` of ${step.max_iterations}`} iterations`}
+              <span className="min-w-0 break-words">
+                {index + 1}. {step.title ?? step.step}{" "}
+                <span className="text-soft">
+                  {step.state}
+                  {step.attempt > 1 && `, attempt ${step.attempt}`}
+                  {step.iteration > 0 && `, ${iterationsOf(step)}`}
+                </span>
               </span>
             </li>
           );

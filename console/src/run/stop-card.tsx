@@ -5,8 +5,10 @@ import { withLocalTimes } from "../ui/clock.ts";
 import { CheckIcon, HalfIcon, RingIcon, WarnIcon } from "../ui/icons.tsx";
 import { Info } from "../ui/info.tsx";
 import { Fault } from "../ui/notice.tsx";
+import { ScrollRegion } from "../ui/scroll-region.tsx";
 import { Choices } from "./choices.tsx";
 import { driftLines } from "./drift.ts";
+import { Question } from "./question.tsx";
 import { Uncommitted } from "./uncommitted.tsx";
 
 /** Why it stopped, what there is of its work, and what to do: first what the record says at once, then what looking brings. */
@@ -25,19 +27,25 @@ export function StopCard({
   return (
     <section aria-labelledby="why" className="mt-3 rounded-lg border border-line">
       <div className="flex flex-wrap items-baseline gap-x-2 gap-y-1 px-4 pt-3">
-        <h2 id="why" className="text-[13px] font-semibold text-soft">
+        <h2 id="why" className="basis-full text-[13px] font-semibold text-soft">
           {state === "done" ? "How it ended" : "Why it stopped"}
         </h2>
-        <p className="basis-full text-[16px] leading-snug font-medium break-words">
+        <p className="min-w-0 grow basis-72 text-[16px] leading-snug font-medium break-words">
           {withLocalTimes(explanation?.headline ?? stop.headline)}
+          {stop.same_stop_in_a_row > 1 && (
+            <span className="block text-[13px] font-normal text-needs">
+              The same stop {stop.same_stop_in_a_row} times in a row.
+            </span>
+          )}
         </p>
-        {stop.same_stop_in_a_row > 1 && (
-          <p className="text-[13px] text-needs">The same stop {stop.same_stop_in_a_row} times in a row.</p>
-        )}
         {explanation !== null && <Evidence cause={explanation.cause} />}
       </div>
       <div className="px-4 pb-3">
-        <Question head={head} />
+        {stop.question !== null && (
+          <div className="mt-2">
+            <Question question={stop.question} />
+          </div>
+        )}
         {stop.person_must !== null && (
           <p className="mt-2 flex items-start gap-2 text-needs">
             <span className="mt-1">
@@ -101,20 +109,6 @@ const SOURCES: Readonly<Record<Explanation["cause"]["source"], string>> = {
   recovery: "found when the run was taken up again",
 };
 
-function Question({ head }: { readonly head: Head }) {
-  const question = head.run.stop?.question ?? null;
-  if (question === null) return null;
-  return (
-    <figure className="mt-2 rounded-md border-l-2 border-needs bg-raised px-3 py-2">
-      <figcaption className="text-[12px] text-soft">
-        {question.kind === "permission" ? "It asks to be allowed this" : "It asks"}
-      </figcaption>
-      <blockquote className="whitespace-pre-wrap">{question.text}</blockquote>
-      {question.command !== null && <pre className="mt-1 overflow-x-auto font-mono text-[13px]">{question.command}</pre>}
-    </figure>
-  );
-}
-
 function Whole({ explanation }: { readonly explanation: Explanation }) {
   const { completed, midway, intended, acts, verify, context } = explanation;
   const drift = driftLines(explanation.drift);
@@ -165,7 +159,12 @@ function Whole({ explanation }: { readonly explanation: Explanation }) {
                   <span className="text-soft">iteration {check.iteration}</span>
                 </summary>
                 {check.tail !== "" && (
-                  <pre className="mt-1 max-h-48 overflow-auto rounded bg-raised p-2 font-mono text-[12px]">{check.tail}</pre>
+                  <ScrollRegion
+                    label={`Output of ${check.command}`}
+                    className="mt-1 max-h-48 overflow-auto rounded bg-raised p-2"
+                  >
+                    <pre className="font-mono text-[12px]">{check.tail}</pre>
+                  </ScrollRegion>
                 )}
               </details>
             </li>
@@ -206,7 +205,7 @@ function Items({
       <li key={item.what} className="flex items-start gap-1.5">
         <span className={`mt-1 ${colour}`}>{icon}</span>
         <span className="min-w-0 break-words">
-          {item.what} <Source of={item.source} />
+          {withLocalTimes(item.what)} <Source of={item.source} />
         </span>
       </li>
     ));

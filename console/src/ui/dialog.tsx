@@ -1,6 +1,9 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { Button } from "./button.tsx";
 import { CloseIcon } from "./icons.tsx";
+
+/** Whoever opens a dialog with something to fill in begins there, and not at the button that closes it. */
+const FIRST_FIELD = ":is(input, textarea, select):not(details:not([open]) *)";
 
 /**
  * The browser's own modal dialog: it keeps the focus inside, gives it back, and makes the page behind it inert, without a style
@@ -19,9 +22,11 @@ export function Dialog({
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // While it is still in the page, closing gives the focus back to where it came from; a dialog that takes this one's place finds it there.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
     return () => dialog?.close();
   }, []);
   return (

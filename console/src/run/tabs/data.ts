@@ -7,11 +7,15 @@ import { read } from "../../api/client.ts";
 
 /** Readings of one run. All keys but those of entries begin with ["run", id]: what is known of a run is read again as one. */
 
+/** An iteration grows longer without an event that tells it. */
+const GROWN_MS = 5_000;
+
 export function useTimeline(id: string) {
   return useQuery({
     queryKey: ["run", id, "timeline"],
     queryFn: ({ signal }) => read<Timeline>(address(id, "timeline"), signal),
     placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.data?.state === "running" ? GROWN_MS : false),
   });
 }
 

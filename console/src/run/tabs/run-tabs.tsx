@@ -43,7 +43,7 @@ export function RunTabs({ run }: { readonly run: RunView }) {
     };
   }, []);
   return (
-    <section ref={place} aria-label="The run in detail" className="mt-6">
+    <section ref={place} aria-label="The run in detail" className="mt-6 scroll-mt-10">
       <nav aria-label="Parts of the run" className="mb-4 flex gap-1 overflow-x-auto border-b border-line">
         {TABS.map((one) => (
           <NavLink

@@ -1,4 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { useSearchParams } from "react-router";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { ChangeList } from "../../../../../src/tools/view-changes.ts";
@@ -26,6 +27,13 @@ export function Changes({ run }: { readonly run: RunView }) {
     getNextPageParam: (page) => (page.more ? page.cursor : undefined),
     placeholderData: keepPreviousData,
   });
+  const path = query.get("path");
+  const listed = data?.pages.some((page) => page.files.some((file) => file.path === path)) === true;
+  // A file that the address names may stand on any page of a long list.
+  const further = path !== null && data !== undefined && !listed && hasNextPage && !isFetchingNextPage && error === null;
+  useEffect(() => {
+    if (further) void fetchNextPage();
+  }, [further, fetchNextPage]);
   const choose = (name: string, value: string): void => {
     const next = new URLSearchParams(query);
     next.set(name, value);
@@ -45,7 +53,7 @@ export function Changes({ run }: { readonly run: RunView }) {
             runId={run.run_id}
             pages={data.pages}
             ends={ends}
-            path={query.get("path")}
+            path={path}
             onPath={(path) => choose("path", path)}
             more={hasNextPage ? () => void fetchNextPage() : null}
             reading={isFetchingNextPage}
@@ -76,6 +84,7 @@ function Compared({
   const head = pages[0];
   const files = pages.flatMap((page) => page.files);
   const shown = files.find((file) => file.path === path) ?? files[0];
+  const missing = path !== null && shown?.path !== path;
   if (head === undefined || shown === undefined)
     return (
       <Empty title="No file differs.">
@@ -91,8 +100,21 @@ function Compared({
         <span className="text-bad">−{head.removed}</span>
       </p>
       <div className="grid gap-4 lg:grid-cols-[19rem_minmax(0,1fr)]">
-        <FileList files={files} total={head.total_files} shown={shown.path} onPath={onPath} more={more} reading={reading} />
-        <Patch key={`${cursor} ${shown.path}`} runId={runId} file={shown} cursor={cursor} ends={ends} />
+        <FileList
+          files={files}
+          total={head.total_files}
+          shown={missing ? null : shown.path}
+          onPath={onPath}
+          more={more}
+          reading={reading}
+        />
+        {!missing ? (
+          <Patch key={`${cursor} ${shown.path}`} runId={runId} file={shown} cursor={cursor} ends={ends} />
+        ) : more !== null ? (
+          <Loading what={path} />
+        ) : (
+          <Empty title={`${path} does not differ.`}>It is the same on both sides, or on neither.</Empty>
+        )}
       </div>
     </>
   );

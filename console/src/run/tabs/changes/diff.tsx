@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
-import { ScrollRegion } from "../scroll-region.tsx";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { type CodeLine, changedPart, counterparts, type Line, parsePatch, type SideRow, sideBySide } from "./parse-patch.ts";
 
 /** In pixels, as the rows are styled: `rem` is another length here than in most pages. */

@@ -27,7 +27,8 @@ export function FileList({
 }: {
   readonly files: readonly File[];
   readonly total: number;
-  readonly shown: string;
+  /** Null while none of them is. */
+  readonly shown: string | null;
   readonly onPath: (path: string) => void;
   readonly more: (() => void) | null;
   readonly reading: boolean;

@@ -3,9 +3,9 @@ import { Link } from "react-router";
 import { bytesText } from "../../../../../src/run/bytes.ts";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { CheckpointList } from "../../../../../src/tools/view-checkpoints.ts";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { useCheckpoints } from "../data.ts";
 import { count, instant, many } from "../format.ts";
-import { ScrollRegion } from "../scroll-region.tsx";
 import { Empty, Failed, Loading } from "../states.tsx";
 import { Spacer, useVirtualRows } from "../virtual-rows.tsx";
 
@@ -191,13 +191,15 @@ function NotCovered({
           Close
         </button>
       </p>
-      <ul className="mt-1 max-h-60 overflow-auto">
-        {listed.map(({ path, why }) => (
-          <li key={`${path} ${why}`} className="break-words">
-            <code className="font-mono text-[13px]">{path}</code> <span className="text-soft">{why}</span>
-          </li>
-        ))}
-      </ul>
+      <ScrollRegion label="Paths that are not covered" className="mt-1 max-h-60 overflow-auto">
+        <ul>
+          {listed.map(({ path, why }) => (
+            <li key={`${path} ${why}`} className="break-words">
+              <code className="font-mono text-[13px]">{path}</code> <span className="text-soft">{why}</span>
+            </li>
+          ))}
+        </ul>
+      </ScrollRegion>
       {one.not_covered_total > listed.length && (
         <p className="text-soft">and {many(one.not_covered_total - listed.length, "more path")}</p>
       )}

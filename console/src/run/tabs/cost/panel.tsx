@@ -1,6 +1,6 @@
 import { part } from "../../../ui/part.tsx";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { instant } from "../format.ts";
-import { ScrollRegion } from "../scroll-region.tsx";
 import type { Curve } from "./chart.tsx";
 
 const Chart = part(async () => (await import("./chart.tsx")).Chart, <div className="h-[200px]" />);

@@ -2,10 +2,10 @@ import { useState } from "react";
 import { Link } from "react-router";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { PlanHistory } from "../../../../../src/tools/view-plans.ts";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { usePlans } from "../data.ts";
 import { instant, many } from "../format.ts";
 import { keyed } from "../keyed.ts";
-import { ScrollRegion } from "../scroll-region.tsx";
 import { Empty, Failed, Loading } from "../states.tsx";
 
 /** Columns side by side at most; earlier ones are a click away. */

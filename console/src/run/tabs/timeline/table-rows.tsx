@@ -1,4 +1,5 @@
 import { Link } from "react-router";
+import { withLocalTimes } from "../../../ui/clock.ts";
 import { duration, instant, many, money, timeOfDay, tokens } from "../format.ts";
 import { BARS, outcomeOf, Sign } from "./outcome.tsx";
 import type { Act, Mark, Row } from "./rows.ts";
@@ -10,7 +11,7 @@ export function GroupRow({ row, rowIndex }: { readonly row: Extract<Row, { kind:
   const name = step === undefined || step.step === "main" ? "The run" : (step.title ?? step.step);
   return (
     <tr aria-rowindex={rowIndex} className="h-[38px]">
-      <th scope="rowgroup" colSpan={5} className="truncate border-b border-line bg-ground px-3 pt-2 text-left font-normal">
+      <th scope="rowgroup" colSpan={3} className="truncate border-b border-line bg-ground px-3 pt-2 text-left font-normal">
         <span className="font-medium">{name}</span>
         <span className="text-soft">
           {(attempt > 1 || opened?.started_from !== "start") && (
@@ -24,8 +25,14 @@ export function GroupRow({ row, rowIndex }: { readonly row: Extract<Row, { kind:
           {row.cost_usd !== null && <> · {money(row.cost_usd)}</>}
         </span>
       </th>
+      <Rest line="border-line" />
     </tr>
   );
+}
+
+/** The columns that a phone has no room for: a cell over all five would bring them back. */
+function Rest({ line }: { readonly line: string }) {
+  return <td colSpan={2} className={`border-b max-sm:hidden ${line}`} />;
 }
 
 const MARKS: Record<Mark["kind"], { readonly sign: string; readonly ink: string }> = {
@@ -47,15 +54,16 @@ export function MarkRow({ mark, rowIndex }: { readonly mark: Mark; readonly rowI
   const { sign, ink } = MARKS[mark.kind];
   return (
     <tr aria-rowindex={rowIndex} className="h-[28px]">
-      <td className={`border-b border-line/60 pl-3 text-center ${ink}`} aria-hidden="true">
+      <td className={`border-b border-line/60 pl-3 ${ink}`} aria-hidden="true">
         {sign}
       </td>
-      <td colSpan={4} className="truncate border-b border-line/60 px-2 text-soft">
-        <span className="text-ink">{mark.what}</span>{" "}
+      <td colSpan={2} className="truncate border-b border-line/60 px-2 text-soft">
+        <span className="text-ink">{withLocalTimes(mark.what)}</span>{" "}
         <time title={instant(mark.at_ms)} className="text-xs">
           {timeOfDay(mark.at_ms)}
         </time>
       </td>
+      <Rest line="border-line/60" />
     </tr>
   );
 }
@@ -102,7 +110,7 @@ export function IterationRow({
           <span className="w-[5.5rem] whitespace-nowrap text-right text-xs">{duration(time)}</span>
         </span>
       </td>
-      <td className={`${cell} max-w-0 truncate max-sm:hidden`}>
+      <td className={`${cell} truncate max-sm:hidden`}>
         <span className="sr-only">{outcome.words}. </span>
         {acts.map((act) => (
           <ActSign key={`${act.kind} ${act.ref ?? act.what}`} act={act} />

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { Timeline as TimelineData } from "../../../../../src/tools/view-timeline.ts";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { useTimeline } from "../data.ts";
 import { count, duration, many, money } from "../format.ts";
-import { ScrollRegion } from "../scroll-region.tsx";
 import { Empty, Failed, Loading } from "../states.tsx";
 import { Spacer, useVirtualRows } from "../virtual-rows.tsx";
 import { Sign } from "./outcome.tsx";
@@ -40,14 +40,14 @@ function Lines({ timeline }: { readonly timeline: TimelineData }) {
         label="Iterations"
         className="max-h-[min(75vh,56rem)] overflow-auto rounded border border-line"
       >
-        <table className="w-full border-separate border-spacing-0" aria-rowcount={rows.length + 1}>
+        <table className="w-full table-fixed border-separate border-spacing-0" aria-rowcount={rows.length + 1}>
           <caption className="sr-only">
             {many(timeline.iterations.length, "iteration")} in order of time, with what the owner and the loop did between them
           </caption>
           <thead className="sticky top-0 z-10 bg-raised text-left text-xs text-soft">
             <tr>
-              <Head className="w-16 pl-3">#</Head>
-              <Head className="w-[34%] max-sm:w-[42%]">Time</Head>
+              <Head className="w-16 pl-3 max-sm:w-12">#</Head>
+              <Head className="w-[34%] max-sm:w-auto">Time</Head>
               <Head className="max-sm:hidden">What it did</Head>
               <Head className="w-20 text-right max-sm:hidden">Tokens</Head>
               <Head className="w-20 pr-3 text-right">Cost</Head>

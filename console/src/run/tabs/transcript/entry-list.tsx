@@ -1,7 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { count, many } from "../format.ts";
-import { ScrollRegion } from "../scroll-region.tsx";
 import { Failed } from "../states.tsx";
 import { Entry } from "./entry.tsx";
 import { useEntries } from "./pages.ts";
@@ -58,11 +58,12 @@ export function EntryList({
   const last = low + (items.at(-1)?.index ?? 0) + 1;
   const entries = useEntries(runId, total, first, last);
 
-  const jumped = useEffectEvent((wish: Jump) => {
-    pinned.current = wish.n;
-    setAtEnd(wish.n === "end");
-    setLow(windowAround(wish.n === "end" ? total : wish.n, total));
-  });
+  const show = (n: Jump["n"]): void => {
+    pinned.current = n;
+    setAtEnd(n === "end");
+    setLow(windowAround(n === "end" ? total : n, total));
+  };
+  const jumped = useEffectEvent((wish: Jump) => show(wish.n));
   useLayoutEffect(() => jumped(jump), [jump]);
 
   // After every rendering: each may have brought heights that were only guessed before, or another window.
@@ -78,35 +79,42 @@ export function EntryList({
   });
   const startOf = (n: number): number => list.measurementsCache[Math.min(size, n - low) - 1]?.start ?? 0;
 
-  const move = (next: number): void => {
-    const element = scroller.current;
-    const item = items.find((one) => one.end > (element?.scrollTop ?? 0));
-    if (element === null || item === undefined) return;
-    anchor.current = { n: low + item.index + 1, delta: element.scrollTop - item.start };
-    setLow(next);
-  };
-
+  // By the heights as they are, not by what was drawn last: a scroll bar or a key may have gone far since.
   const scrolled = (): void => {
     const element = scroller.current;
-    if (element === null) return;
+    const top = list.getVirtualItemForOffset(element?.scrollTop ?? 0);
+    if (element === null || top === undefined) return;
+    const move = (next: number): void => {
+      anchor.current = { n: low + top.index + 1, delta: element.scrollTop - top.start };
+      setLow(next);
+    };
     const end = low + size >= total && element.scrollTop + element.clientHeight >= element.scrollHeight - AT_END_PX;
     setAtEnd(end);
     if (end && pinned.current === null) pinned.current = "end";
-    const top = items.find((one) => one.end > element.scrollTop);
-    if (top !== undefined) onTop(low + top.index + 1);
+    onTop(low + top.index + 1);
     if (pinned.current !== null) return;
-    const firstIndex = items[0]?.index ?? 0;
-    const lastIndex = items.at(-1)?.index ?? 0;
-    if (firstIndex < EDGE && low > 0) move(Math.max(0, low - WINDOW / 2));
-    else if (lastIndex > size - EDGE && low + size < total) move(Math.min(low + WINDOW / 2, Math.max(0, total - WINDOW)));
+    const newest = Math.max(0, total - WINDOW);
+    if (atEnd && !end) move(Math.max(low, newest));
+    else if (top.index < EDGE && low > 0) move(Math.max(0, low - WINDOW / 2));
+    else if (top.index > size - EDGE && low + size < total) move(Math.min(low + WINDOW / 2, newest));
   };
 
   const free = (): void => {
     pinned.current = null;
   };
+  const pressed = (event: KeyboardEvent): void => {
+    free();
+    if (event.target !== scroller.current || (event.key !== "Home" && event.key !== "End")) return;
+    // The ends of the transcript, not those of the window.
+    event.preventDefault();
+    show(event.key === "Home" ? 1 : "end");
+  };
   useEffect(() => {
-    if (atEnd) seen.current = total;
-  }, [atEnd, total]);
+    if (!atEnd) return;
+    seen.current = total;
+    // Whoever follows a run for hours holds no list of hours.
+    if (total - low > 2 * WINDOW) setLow(total - WINDOW);
+  }, [atEnd, total, low]);
   const fresh = atEnd ? 0 : Math.max(0, total - seen.current);
 
   return (
@@ -119,7 +127,7 @@ export function EntryList({
         onWheel={free}
         onTouchMove={free}
         onPointerDown={free}
-        onKeyDown={free}
+        onKeyDown={pressed}
         className="h-[min(75vh,56rem)] overflow-auto rounded border border-line [overflow-anchor:none]"
       >
         <div className="relative w-full" style={{ height: list.getTotalSize() }}>
@@ -144,9 +152,9 @@ export function EntryList({
         <button
           type="button"
           onClick={() => {
-            pinned.current = "end";
-            setAtEnd(true);
-            setLow(windowAround(total, total));
+            show("end");
+            // The button goes; the reader reads on.
+            scroller.current?.focus({ preventScroll: true });
           }}
           className="absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full bg-accent px-3 py-1 text-xs font-medium text-accent-ink shadow"
         >

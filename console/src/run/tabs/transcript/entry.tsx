@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { EntryView } from "../../../../../src/tools/view-entries.ts";
+import { ScrollRegion } from "../../../ui/scroll-region.tsx";
 import { many } from "../format.ts";
 import { keyed } from "../keyed.ts";
 import { Marked, useOpen, useReadOn } from "./folded.tsx";
@@ -244,7 +245,7 @@ function ToolOutput(shown: Shown) {
           </button>
         )}
         <Status status={entry.call?.status ?? null} />
-        {!open && !hit && <span className="min-w-0 flex-1 truncate font-mono text-xs text-soft">{entry.text.slice(0, 160)}</span>}
+        {!open && !hit && <span className="min-w-0 flex-1 truncate font-mono text-xs text-soft">{entry.text.slice(0, 400)}</span>}
       </p>
       {(open || hit) && lines > 0 && <Output {...shown} />}
     </div>
@@ -255,9 +256,11 @@ function Output({ runId, entry, needle }: Pick<Shown, "runId" | "entry" | "needl
   const { text, left, label, readOn } = useReadOn(runId, entry.n, entry.text, entry.characters);
   return (
     <>
-      <pre className="mt-1 max-h-96 overflow-auto whitespace-pre-wrap break-words rounded bg-raised px-3 py-2 font-mono text-xs">
-        <Marked text={text} needle={needle} />
-      </pre>
+      <ScrollRegion label={`Text of entry ${entry.n}`} className="mt-1 max-h-96 overflow-auto rounded bg-raised px-3 py-2">
+        <pre className="whitespace-pre-wrap break-words font-mono text-xs">
+          <Marked text={text} needle={needle} />
+        </pre>
+      </ScrollRegion>
       {left && <More onClick={readOn}>{label}</More>}
     </>
   );

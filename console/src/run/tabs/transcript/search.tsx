@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useEffectEvent, useMemo, useState } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import type { EntryPage } from "../../../../../src/tools/view-entries.ts";
 import { read } from "../../../api/client.ts";
+import { useKeys } from "../../../ui/keyboard.ts";
 import { address } from "../data.ts";
 import { count } from "../format.ts";
 
@@ -21,6 +22,8 @@ export function Search({
   readonly onHit: (n: number) => void;
 }) {
   const [typed, setTyped] = useState(needle);
+  const box = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => box.current?.focus() });
   const [place, setPlace] = useState(0);
   const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["entries", runId, "search", needle],
@@ -60,6 +63,7 @@ export function Search({
         }}
       >
         <input
+          ref={box}
           type="search"
           aria-label="Search the transcript"
           placeholder="Search"

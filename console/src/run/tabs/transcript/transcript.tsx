@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useState } from "react";
 import { useSearchParams } from "react-router";
 import type { RunView } from "../../../../../src/tools/schemas.ts";
 import type { EntryPage } from "../../../../../src/tools/view-entries.ts";
@@ -35,11 +35,17 @@ function Reader({ run, total }: { readonly run: RunView; readonly total: number 
   const go = useCallback((n: number | "end") => setJump((before) => ({ n, id: before.id + 1 })), []);
   const client = useQueryClient();
 
+  const [missing, setMissing] = useState<string | null>(null);
+
   const wantedN = query.get("n");
+  const named = useEffectEvent((n: number) => {
+    setMissing(n > total ? `There is no entry ${count(n)}; this is the end.` : null);
+    go(n > total ? "end" : n);
+  });
   useEffect(() => {
     const n = numberOf(wantedN);
-    if (n !== null) go(n);
-  }, [wantedN, go]);
+    if (n !== null) named(n);
+  }, [wantedN]);
 
   const wantedIteration = query.get("iteration");
   useEffect(() => {
@@ -52,6 +58,7 @@ function Reader({ run, total }: { readonly run: RunView; readonly total: number 
       })
       .then(({ entries }) => {
         const first = entries[0];
+        setMissing(first === undefined ? `Iteration ${count(iteration)} has no entries.` : null);
         if (first !== undefined) go(first.n);
       })
       .catch(() => {});
@@ -79,6 +86,9 @@ function Reader({ run, total }: { readonly run: RunView; readonly total: number 
         </span>
         <IterationChooser runId={runId} top={top} onChoose={(iteration) => setQuery({ iteration: String(iteration) })} />
       </div>
+      <p role="status" className="text-needs empty:hidden">
+        {missing}
+      </p>
       <label className="flex items-center gap-3 text-xs text-soft">
         <span className="whitespace-nowrap">
           entry <b className="font-medium text-ink">{count(Math.min(top, total))}</b> of {count(total)}
