@@ -91,7 +91,10 @@ function When({ row }: { readonly row: LedgerRow }) {
   );
 }
 
-/** On a desk all of it is one line: where there is no room, first the agent's own words are cut off, then the cause, never the counts. */
+/**
+ * On a desk all of it is one line: where there is no room, first the agent's own words are cut off, then the cause, never the
+ * counts. Its factor leaves the cause less than a pixel's share, which would already cut off a word of it.
+ */
 function What({ row }: { readonly row: LedgerRow }) {
   if (row.group === "running")
     return (
@@ -121,7 +124,7 @@ function What({ row }: { readonly row: LedgerRow }) {
         </span>
       )}
       {midway !== null && (
-        <span title={midway} className="lg:min-w-0 lg:shrink-[1000] lg:truncate lg:whitespace-pre">
+        <span title={midway} className="lg:min-w-0 lg:shrink-[1000000] lg:truncate lg:whitespace-pre">
           {(why !== null || stake !== "") && " · "}
           mid-way: {midway}
         </span>
