@@ -24,8 +24,8 @@ export function BudgetField({
       </legend>
       <div className="flex flex-wrap gap-2">
         {CAPS.filter((cap) => !required || budget?.[cap] !== undefined).map((cap) => (
-          <label key={cap} className="text-[12px] text-soft">
-            {NAMES[cap]}, {Math.round(used[cap] * 100) / 100} used
+          <label key={cap} className="w-40 text-[12px] text-soft">
+            {NAMES[cap]}, {(Math.round(used[cap] * 100) / 100).toLocaleString("en")} used
             <input
               type="number"
               min={0}
@@ -33,7 +33,7 @@ export function BudgetField({
               value={value[cap]}
               placeholder={budget?.[cap] === undefined ? "" : String(budget[cap])}
               onChange={(event) => onChange({ ...value, [cap]: event.target.value })}
-              className={`${inputClass} mt-0.5 max-w-40`}
+              className={`${inputClass} mt-0.5`}
             />
           </label>
         ))}
