@@ -61,13 +61,15 @@ function listening(server: Server, { host, port }: { readonly host: string; read
 function idle(server: Server, ms: number): Promise<void> {
   return new Promise((resolve) => {
     let answering = 0;
-    let timer = setTimeout(resolve, ms);
+    // Not waited for by itself: a server that was told to end is not kept by it.
+    const begin = () => setTimeout(resolve, ms).unref();
+    let timer = begin();
     server.on("request", (_request, response) => {
       answering += 1;
       clearTimeout(timer);
       response.once("close", () => {
         answering -= 1;
-        if (answering === 0) timer = setTimeout(resolve, ms);
+        if (answering === 0) timer = begin();
       });
     });
   });

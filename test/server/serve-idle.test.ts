@@ -18,6 +18,13 @@ it("a serve ends when nobody asks, and not while somebody follows a stream", asy
   expect(await followed.exit()).toBe(0);
 });
 
+it("a serve that would be patient for long ends when it is told to", async () => {
+  const patient = await startServe(product.env, ["--port", "0", "--idle-minutes", "120"]);
+  expect((await patient.request("/api/session")).status).toBe(200);
+  patient.child.kill("SIGTERM");
+  expect(await patient.exit()).toBe(0);
+});
+
 it("an idle time that is none is refused", async () => {
   await expect(startServe(product.env, ["--idle-minutes", "0"])).rejects.toThrow("--idle-minutes takes a number above 0");
 });
