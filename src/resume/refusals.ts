@@ -47,7 +47,7 @@ export const REFUSALS: readonly RefusalRow[] = [
     applies: (run) => isLive(run.state),
     refuses: ["resume"],
     message: (run) =>
-      said`run ${run.run_id} is ${run.state} since ${run.started_at ?? run.created_at} (${run.state === "queued" ? "it is queued" : "a worker drives it"}, iteration ${run.iteration} of ${run.max_iterations}).${toCallers(said` Call ${tool("run_wait")} to wait for it.`)}`,
+      said`run ${run.run_id} is ${run.state} (iteration ${run.iteration} of ${run.max_iterations}).${toCallers(said` Call ${tool("run_wait")} to wait for it.`)}`,
   },
   {
     word: "live",

@@ -1,7 +1,6 @@
 import type { GateFacts } from "../resume/gate.ts";
 import { holding } from "../resume/hold-run.ts";
 import { permissionAnswerText } from "../resume/permission-answer.ts";
-import { refusalOf } from "../resume/refusals.ts";
 import { reopenChange } from "../resume/reopen.ts";
 import { wentBack } from "../resume/taken-back.ts";
 import { withTotals } from "../run/budget.ts";
@@ -10,8 +9,8 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { newToken } from "../run/id.ts";
 import type { InstructionRecord, RunRecord, RunSettings } from "../run/run.ts";
 import type { Call, ToolContext } from "./context.ts";
-import { refuseIf } from "./guards.ts";
 import { cutText, findRun } from "./present.ts";
+import { refuseResume } from "./refuse-resume.ts";
 import type { ResumeArgs } from "./resume-arguments.ts";
 import type { Prepared } from "./resume-prepare.ts";
 
@@ -66,7 +65,7 @@ export async function reopen(
     return await holding(ctx, run, (lease) => reopenWith(args, call, facts, prepared, from, lease));
   } catch (error) {
     if (error instanceof LoopkeeperError && error.code === "revision_conflict" && args.expected_revision === undefined)
-      refuseIf(refusalOf("resume", await findRun(ctx, run.run_id)));
+      await refuseResume(ctx, await findRun(ctx, run.run_id));
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { beforeReset, defaultFrom, type GateFacts, resumeNeeds } from "../resume/gate.ts";
-import { refusalOf, refusedWhen } from "../resume/refusals.ts";
+import { refusedWhen } from "../resume/refusals.ts";
 import { epochMs, isoOf, monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError, refused } from "../run/errors.ts";
 import { argument, setting } from "../run/names.ts";
@@ -10,8 +10,9 @@ import { NEEDS } from "../run/stop-reason.ts";
 import { checkAgent } from "./agent-there.ts";
 import type { Call, ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
-import { checkBudget, checkRevision, refuseIf } from "./guards.ts";
+import { checkBudget, checkRevision } from "./guards.ts";
 import { common, cutText, findRun, gateFacts } from "./present.ts";
+import { refuseResume } from "./refuse-resume.ts";
 import { type ResumeArgs, resumeInput } from "./resume-arguments.ts";
 import { type Prepared, prepareResume } from "./resume-prepare.ts";
 import { instructionsOf, reopen, settingsWith } from "./resume-reopen.ts";
@@ -88,7 +89,7 @@ export const runResume = defineTool({
 async function resume(args: ResumeArgs, call: Call): Promise<Answer> {
   const { ctx } = call;
   const run = await findRun(ctx, args.run_id);
-  refuseIf(refusalOf("resume", run));
+  await refuseResume(ctx, run);
   checkRevision(run, args.expected_revision);
   const facts = await gateFacts(ctx, run);
   const from = args.from ?? defaultFrom(facts);

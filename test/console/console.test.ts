@@ -84,7 +84,7 @@ describe("a run's page", () => {
     expect(await head(page).getByRole("button", { name: "Resume" }).count()).toBe(0);
     await button(page, "More actions").first().click();
     // What is not allowed stands in the menu with its reason.
-    await page.getByRole("menuitem", { name: /^Resume.*is running since/u }).waitFor();
+    await page.getByRole("menuitem", { name: /^Resume.*is running/u }).waitFor();
     await page.keyboard.press("Escape");
 
     const ledger = await open("/");

@@ -273,6 +273,27 @@ test("a failed run whose step's start others' changes keep from being restored i
   expect(await door.ended(run_id)).toMatchObject({ state: "done" });
 });
 
+test("a resume of a live run is told since when it goes on, and by whom", async () => {
+  const product = await newProduct();
+  const door = await product.connect();
+  const agent = product.agent("long", [[{ edit: { path: "a", content: "a" } }], [{ say: "here" }, { hang: true }]]);
+  const started = await door.start({ repo: product.box.repo(), objective: "x", agent, max_iterations: 1 });
+  const { run_id } = started;
+  expect(await refusalOf(door.call("run_resume", { run_id }))).toMatch(
+    new RegExp(
+      `^already_running: run ${run_id} is .*since ${String(started["created_at"])}, started by its owner .*run_wait`,
+      "u",
+    ),
+  );
+  const stopped = await door.ended(run_id);
+  await door.call("run_grant_iterations", { run_id, iterations: 1 });
+  const refused = await refusalOf(door.call("run_resume", { run_id }));
+  const [, since = ""] = /since (\S+), continued by a grant of its owner's /u.exec(refused) ?? [];
+  expect(since > String(stopped["stopped_at"])).toBe(true);
+  await door.call("run_stop", { run_id });
+  await door.ended(run_id);
+});
+
 /** Every state that a run can be in, with what each tool must say: written by hand, so that the product's table is checked by another. */
 describe("what a state refuses", async () => {
   const product = await newProduct();
