@@ -18,7 +18,7 @@ export function answerPermission(state: SessionState, params: unknown): RequestP
     return CANCELLED;
   }
   const ask = askOf(state, parsed.data);
-  if (state.escalation !== null) return CANCELLED;
+  if (state.escalation !== null) return hold(state, parsed.data);
 
   const decision = decide(policyOf(state), ask);
   const shown = { command: ask.command, kind: ask.kind, title: ask.title, allowed: decision.allowed };
@@ -33,6 +33,12 @@ export function answerPermission(state: SessionState, params: unknown): RequestP
     command: decision.subject,
   };
   state.onEscalation();
+  return hold(state, parsed.data);
+}
+
+function hold(state: SessionState, { toolCall }: PermissionRequest): RequestPermissionResponse {
+  const call = mergeToolCall(state.calls.get(toolCall.toolCallId), toolCall, state.profile.quirks);
+  state.calls.set(call.id, { ...call, held: true });
   return CANCELLED;
 }
 

@@ -71,6 +71,8 @@ export interface ToolCallSeen {
   readonly command: string | null;
   readonly paths: readonly string[];
   readonly status: "pending" | "in_progress" | "completed" | "failed";
+  /** It was not permitted, so nothing of it ever ran. */
+  readonly held: boolean;
 }
 
 /** What the driver is told while a turn goes on. Calls come in order and must not throw. */

@@ -57,7 +57,13 @@ export function createJournal(listener: EngineListener): Journal {
       const seen = redactedCall(call);
       const { head, bytes } = call.output;
       const more = bytes > Buffer.byteLength(head) ? `…\n(${bytes} bytes in all; the rest was not kept)` : "";
-      write("tool", "tool_result", redact(head) + more, { id: seen.id, title: seen.title, status: seen.status, bytes });
+      write("tool", "tool_result", redact(head) + more, {
+        id: seen.id,
+        title: seen.title,
+        status: seen.status,
+        held: seen.held,
+        bytes,
+      });
       listener.toolCall(seen);
     },
     plan(entries) {
@@ -108,6 +114,7 @@ function redactedCall(call: ToolCallState): ToolCallSeen {
     command: call.command === null ? null : shortened(call.command, TEXT_CHARACTERS),
     paths: call.paths.slice(0, MOST_ITEMS),
     status: call.status,
+    held: call.held,
   };
 }
 

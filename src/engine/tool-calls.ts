@@ -36,6 +36,7 @@ export function mergeToolCall(
     command: commandOf(rawInput) ?? before?.command ?? titled,
     paths: mergePaths(before?.paths ?? [], pathsOf(update, rawInput)),
     status: statusOf(update.status) ?? before?.status ?? "pending",
+    held: before?.held ?? false,
     raw_input: rawInput,
     output: outputOfUpdate(update, before?.output ?? NO_OUTPUT),
   };

@@ -11,7 +11,7 @@ import { planEvents } from "./plan-events.ts";
 import type { CutIteration } from "./stop.ts";
 import { LAST_WORDS_CHARACTERS } from "./turn-seen.ts";
 
-type Call = Pick<ToolCallSeen, "id" | "title" | "command" | "paths" | "status">;
+type Call = Pick<ToolCallSeen, "id" | "title" | "command" | "paths" | "status" | "held">;
 
 const statusSchema = z.enum(["pending", "in_progress", "completed", "failed"]);
 const callSchema = z.looseObject({
@@ -20,8 +20,10 @@ const callSchema = z.looseObject({
   command: z.string().nullable(),
   paths: z.array(z.string()),
   status: statusSchema,
+  // Journals of earlier versions do not have it.
+  held: z.boolean().default(false),
 });
-const resultSchema = z.looseObject({ id: z.string(), status: statusSchema });
+const resultSchema = z.looseObject({ id: z.string(), status: statusSchema, held: z.boolean().default(false) });
 const compactionSchema = z.looseObject({ compaction: z.string() });
 const markSchema = z.looseObject({ mark: z.string() });
 const planSchema = z.looseObject({
@@ -86,7 +88,8 @@ function callsOf(entries: readonly JournalEntry[]): readonly Call[] {
     if (entry.kind === "tool_result") {
       const result = resultSchema.safeParse(entry.data);
       const call = result.success ? calls.get(result.data.id) : undefined;
-      if (result.success && call !== undefined) calls.set(call.id, { ...call, status: result.data.status });
+      if (result.success && call !== undefined)
+        calls.set(call.id, { ...call, status: result.data.status, held: result.data.held });
     }
   }
   return [...calls.values()];

@@ -8,7 +8,7 @@ import { namedPaths } from "./named-paths.ts";
 
 /** What an iteration did to the repository: acts, and the paths that are the run's from then on. */
 
-type CallFacts = Pick<ToolCallSeen, "command" | "paths" | "status">;
+type CallFacts = Pick<ToolCallSeen, "command" | "paths" | "status" | "held">;
 
 /** What of a run this needs: a part of its drive. */
 interface Owner {
@@ -23,7 +23,7 @@ export function observeActs(
   input: { readonly mark: string; readonly iteration: number; readonly at: string; readonly calls: readonly CallFacts[] },
 ): Promise<readonly Act[]> {
   const commands = input.calls.flatMap((call) => {
-    if (call.command === null) return [];
+    if (call.command === null || call.held) return [];
     const outcome = call.status === "completed" ? ("ok" as const) : call.status === "failed" ? ("failed" as const) : null;
     return [{ command: call.command, outcome }];
   });

@@ -36,7 +36,7 @@ export interface StopInput {
 export interface CutIteration {
   /** Working tree and index at the iteration's start. */
   readonly from: TreeEnd | null;
-  readonly calls: readonly Pick<ToolCallSeen, "title" | "command" | "paths" | "status">[];
+  readonly calls: readonly Pick<ToolCallSeen, "title" | "command" | "paths" | "status" | "held">[];
   readonly commits: readonly string[];
 }
 

@@ -78,6 +78,7 @@ export class RunActor {
       command: null,
       paths: [bytesOfPath(path).toString("utf8")],
       status: "completed" as const,
+      held: false,
     }));
     this.#iteration += 1;
     const acts = await observeActs(owner, { mark, iteration: this.#iteration, at: AT, calls });

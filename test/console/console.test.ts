@@ -126,7 +126,7 @@ describe("a run's page", () => {
   });
 
   it("answers a permission with exactly the command shown", async () => {
-    product.agent("asked", [[{ run: { command: "touch allowed.txt", ask: true } }, report("it")], [LONG]]);
+    product.agent("asked", [[{ run: { command: "touch allowed.txt", ask: true } }, report("it")], [{ hang: true }]]);
     const started = await door.start({
       repo: product.box.repo("asked"),
       objective: "Ask",

@@ -90,6 +90,14 @@ describe.concurrent("stops", async () => {
     expect(existsSync(join(run.workspace.path, "made-by-permission"))).toBe(true);
   });
 
+  test("what was not permitted is no act: nothing of it was begun, however many commands it has", async () => {
+    const turns = [[{ run: { command: "npm publish && git push origin HEAD", ask: true } }]];
+    const run = await stopOf("held", turns, { permissions: "edits" });
+    expect(run).toMatchObject({ stop_reason: "escalated", stop: { question: { kind: "permission" } } });
+    const { explanation } = await door.call("run_explain_stop", { run_id: run.run_id });
+    expect(explanation?.acts).toEqual({ landed: [], unobserved: [] });
+  });
+
   test("provider errors stop the run by their true reason, uncounted and resumable", async () => {
     const kinds = {
       usage_limit: "engine_limit",

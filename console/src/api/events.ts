@@ -142,9 +142,11 @@ export function useFollowing(signedOut: () => void): void {
       for (const id of touched) void queries.invalidateQueries({ queryKey: ["run", id] });
       touched.clear();
     };
+    // Each try that fails tells of it anew: the time counts from the first one, and what was said then stands.
     const broken = (): void => {
+      if (offline !== undefined) return;
       tellConnection(navigator.onLine ? "reconnecting" : "offline");
-      offline ??= setTimeout(() => tellConnection("offline"), OFFLINE_AFTER_MS);
+      offline = setTimeout(() => tellConnection("offline"), OFFLINE_AFTER_MS);
     };
     const stop = follow("/api/events", {
       from: "",
