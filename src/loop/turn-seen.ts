@@ -10,8 +10,8 @@ export interface TurnSeen {
   plan: readonly PlanEntry[] | null;
   words: string | null;
   readonly calls: Map<string, ToolCallSeen>;
-  /** Calls that were open when we broke the turn off; a cancelled engine closes them as failed right after. */
-  broken_off: readonly ToolCallSeen[];
+  /** Ids of the calls that had ended when we broke the turn off; null when we did not. */
+  ended_before: ReadonlySet<string> | null;
   /** What showed that the engine replaced its conversation by a summary in this turn. */
   compacted: string | null;
   active: boolean;
@@ -28,10 +28,21 @@ export function openCalls(turn: TurnSeen): readonly ToolCallSeen[] {
   return callsSeen(turn).filter((call) => call.status === "pending" || call.status === "in_progress");
 }
 
-/** All calls of the turn; the end of one that we broke off was not seen, whatever a cancelled engine says of it. */
+/**
+ * All calls of the turn. Of one that had not ended when we broke the turn off, the end was not seen, whatever a cancelled engine
+ * says of it right after; that it had begun may be told as late as that.
+ */
 export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
-  const broken = new Set(turn.broken_off.map((call) => call.id));
-  return [...turn.calls.values()].map((call) => (broken.has(call.id) ? { ...call, status: "in_progress" } : call));
+  const { ended_before } = turn;
+  const calls = [...turn.calls.values()];
+  if (ended_before === null) return calls;
+  return calls.map((call) => (ended_before.has(call.id) ? call : { ...call, status: "in_progress" }));
+}
+
+/** From here on the ends of calls count for nothing. */
+export function breakOff(turn: TurnSeen): void {
+  const open = new Set(openCalls(turn).map((call) => call.id));
+  turn.ended_before = new Set([...turn.calls.keys()].filter((id) => !open.has(id)));
 }
 
 export function newTurn(): TurnSeen {
@@ -40,7 +51,7 @@ export function newTurn(): TurnSeen {
     plan: null,
     words: null,
     calls: new Map(),
-    broken_off: [],
+    ended_before: null,
     compacted: null,
     active: false,
     onActivity: null,

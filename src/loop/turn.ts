@@ -4,7 +4,7 @@ import type { Attempt } from "./attempt.ts";
 import { breakOffStop, type Drive, loopStop } from "./drive.ts";
 import { startEngine } from "./engine-start.ts";
 import { againPrompt } from "./prompt.ts";
-import { openCalls } from "./turn-seen.ts";
+import { breakOff } from "./turn-seen.ts";
 
 export interface Cut {
   readonly kind: "cut";
@@ -71,7 +71,7 @@ async function promptOnce(
     delivering = delivered();
   };
   const cancel = (): void => {
-    attempt.turn.broken_off = openCalls(attempt.turn);
+    breakOff(attempt.turn);
     void attempt.engine.cancel();
   };
   if (drive.signal.aborted) return cutBy(drive, { input_tokens: 0, output_tokens: 0, session_cost_usd: null }, 0);
