@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
+import { z } from "zod";
 import { explain, loadStop } from "../src/resume/explain.ts";
 import { resumeNeeds } from "../src/resume/gate.ts";
 import { handoffNote } from "../src/resume/note.ts";
@@ -15,7 +18,10 @@ const SHORT = 100;
 const LONG = 5_000;
 const ROUNDS = 40;
 
-/** Explaining a run of 5,000 iterations against one of 100; git is left out, it sees the same repository in both. */
+/**
+ * Explaining a run of 5,000 iterations against one of 100; git is left out, it sees the same repository in both. The check of the
+ * record for damage grows with the record, so it is measured by itself, against the least that a look at all of its bytes takes.
+ */
 export async function measure(): Promise<readonly Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), "lk-bench-"));
   const store = await openStore({ url: null, path: join(folder, "store.db") });
@@ -28,6 +34,10 @@ export async function measure(): Promise<readonly Measurement[]> {
   const readied = await inTurn(
     () => ready(store, short),
     () => ready(store, long),
+  );
+  const checked = await inTurn(
+    () => everyByte(folder, long),
+    () => store.journalHealth(long.run_id),
   );
   await store.close();
   rmSync(folder, { recursive: true, force: true });
@@ -49,8 +59,26 @@ export async function measure(): Promise<readonly Measurement[]> {
       unit: "ms",
       note,
     }),
+    measurement({
+      name: `check of the record for damage at ${LONG} iterations`,
+      value: checked.long,
+      floor: checked.short,
+      limit: 4,
+      unit: "ms",
+      note: `median of ${ROUNDS}; floor: every body read by one statement and hashed. Part of each explanation`,
+    }),
   ];
 }
+
+/** All bodies of the run's record, read and hashed. */
+async function everyByte(folder: string, run: RunRecord): Promise<void> {
+  const database = new Database(join(folder, "store.db"), { readonly: true });
+  const rows = database.prepare("select body from journal_chunks where run_id = ?").iterate(run.run_id);
+  for (const row of rows) createHash("sha256").update(bodySchema.parse(row).body).digest("hex");
+  database.close();
+}
+
+const bodySchema = z.object({ body: z.instanceof(Uint8Array) });
 
 /** Medians of both, measured in turn so that they meet the same moments of the machine. */
 async function inTurn(
@@ -92,10 +120,18 @@ async function account(store: Store, run: RunRecord): Promise<unknown> {
     presentOf: () => Promise.resolve(new Set<string>()),
     drift: () => Promise.reject(new Error("there is no checkpoint to compare with")),
   };
+  const unchecked = Object.assign(Object.create(store), {
+    journalHealth: async () => ({ total: 1, gaps: [], unchecked_below: null }),
+  });
   return explain(
-    await loadStop({ store, checkpoints: nowhere, here: { host: "bench", sessionHere: async () => true } }, run, run.stop, {
-      remote: false,
-    }),
+    await loadStop(
+      { store: unchecked, checkpoints: nowhere, here: { host: "bench", sessionHere: async () => true } },
+      run,
+      run.stop,
+      {
+        remote: false,
+      },
+    ),
   );
 }
 

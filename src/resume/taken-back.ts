@@ -34,7 +34,9 @@ const eventSchema = z.looseObject({ went_back: wentBackSchema.nullish() });
 
 /** All restores of this run that moved HEAD, oldest first. */
 export async function restoresOf(store: Pick<Store, "events">, runId: string): Promise<readonly WentBackAt[]> {
-  const events = await store.events(runId, { types: EVENTS, limit: 1_000 });
+  // One type at a time: each has its place in an index, while several in one order would be looked for among all events.
+  const lists = await Promise.all(EVENTS.map((type) => store.events(runId, { types: [type], limit: 1_000 })));
+  const events = lists.flat().toSorted((a, b) => a.seq - b.seq);
   return events.flatMap(({ data, at }) => {
     const told = eventSchema.safeParse(data).data?.went_back;
     return told == null ? [] : [{ ...told, at }];

@@ -7,10 +7,11 @@ import * as initial from "./migrations/001_initial.ts";
 import * as iterationRevision from "./migrations/003_iteration_revision.ts";
 import * as eventChanges from "./migrations/004_event_changes.ts";
 import * as retention from "./migrations/005_retention.ts";
+import * as eventsByType from "./migrations/006_events_by_type.ts";
 import type { Db } from "./schema.ts";
 
 /** In order; a number is a place in this list, from 1. Nothing here is ever removed, reordered or edited. */
-const MIGRATIONS = [initial, iterationRevision, retention, eventChanges] as const;
+const MIGRATIONS = [initial, iterationRevision, retention, eventChanges, eventsByType] as const;
 const NEWEST = MIGRATIONS.length;
 
 /** Brings the store to this version. Safe when several processes start at once: one migrates, the others find it done. */

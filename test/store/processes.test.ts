@@ -67,6 +67,7 @@ for (const backend of backends) {
         { number: 2, name: "003_iteration_revision" },
         { number: 3, name: "005_retention" },
         { number: 4, name: "004_event_changes" },
+        { number: 5, name: "006_events_by_type" },
       ]);
     });
 

@@ -156,10 +156,13 @@ export async function newProduct(backend: BackendName = "sqlite"): Promise<Produ
 
 /** Ended by one hook of the file: a hook that is registered while a test runs is never called. */
 const opened: Product[] = [];
-afterAll(async () => {
-  const ended = await Promise.allSettled(opened.splice(0).map(endOf));
-  for (const end of ended) if (end.status === "rejected") throw end.reason;
-});
+// Benchmarks and scripts use what is beside it, outside of a test run.
+if (process.env["VITEST"] !== undefined) {
+  afterAll(async () => {
+    const ended = await Promise.allSettled(opened.splice(0).map(endOf));
+    for (const end of ended) if (end.status === "rejected") throw end.reason;
+  });
+}
 
 async function endOf(product: Product): Promise<void> {
   await product.killEverything();
