@@ -1,4 +1,5 @@
 import { LoopkeeperError } from "../run/errors.ts";
+import { shellQuoted } from "../run/shell-quoted.ts";
 import type { Checkpoints } from "./checkpoint.ts";
 import { GitFailure } from "./git.ts";
 import { commitOf, fullBranch } from "./head.ts";
@@ -94,12 +95,8 @@ function lacking(git: RepoGit, commits: readonly string[], why: string): Loopkee
   const remote = git.repo.remote_name ?? "<a clone that has them>";
   const list = commits.slice(0, 5).join(" ");
   return problem(
-    `The run's work builds on ${commits.length === 1 ? "commit" : "commits"} ${list}, which ${git.repo.top} lacks, ${why}. Run: git -C ${quoted(git.repo.top)} fetch ${remote} ${list} - and call again.`,
+    `The run's work builds on ${commits.length === 1 ? "commit" : "commits"} ${list}, which ${git.repo.top} lacks, ${why}. Run: git -C ${shellQuoted(git.repo.top)} fetch ${remote} ${list} - and call again.`,
   );
-}
-
-function quoted(path: string): string {
-  return /^[\w./:-]+$/u.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Moves what came in to its place. A checkpoint that is here with other content stays under a hidden ref of its own. */

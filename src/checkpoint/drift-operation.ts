@@ -1,5 +1,5 @@
 import type { Drift } from "./drift-shapes.ts";
-import { type Meta, readMeta, readMetas } from "./meta.ts";
+import { type Meta, readMeta, readMetas, stateText } from "./meta.ts";
 import { OPERATION_KEYS, operationKey, operationOf } from "./op-state.ts";
 import { listRunRefs } from "./refs.ts";
 import type { RepoGit } from "./repo-git.ts";
@@ -35,11 +35,7 @@ async function firstEntry(git: RepoGit, runId: string): Promise<Meta | null> {
 
 /** As `operationKey`, from the files that a checkpoint saved. */
 async function keyIn(git: RepoGit, meta: Meta): Promise<string> {
-  const blobs = new Map(meta.state);
   const parts: string[] = [];
-  for (const name of OPERATION_KEYS) {
-    const blob = blobs.get(name);
-    parts.push(blob === undefined ? "" : (await git.run(["cat-file", "blob", blob])).text.trim());
-  }
+  for (const name of OPERATION_KEYS) parts.push((await stateText(git, meta, name)) ?? "");
   return parts.join("|");
 }

@@ -36,6 +36,12 @@ export const metaSchema = z.object({
 });
 export type Meta = z.infer<typeof metaSchema>;
 
+/** Text of a state file that a checkpoint keeps; null when it has none of that name. */
+export async function stateText(git: RepoGit, meta: Meta, name: string): Promise<string | null> {
+  const [, blob] = meta.state.find(([kept]) => kept === name) ?? [];
+  return blob === undefined ? null : (await git.run(["cat-file", "blob", blob])).text.trim();
+}
+
 export const META_NAME = "loopkeeper.json";
 
 /** Where the meta commit hangs: beneath the second parent, or beneath the first for a checkpoint without a HEAD. */

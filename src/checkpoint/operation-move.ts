@@ -3,16 +3,20 @@ import { dirname, join } from "node:path";
 import type { HeadMove, OperationMove } from "./checkpoint.ts";
 import { exists } from "./git-dir.ts";
 import { commitOf } from "./head.ts";
-import type { Meta } from "./meta.ts";
-import { isMovable, MOVABLE_NAMES, operationOf } from "./op-state.ts";
+import { type Meta, stateText } from "./meta.ts";
+import { isMovable, MOVABLE_NAMES } from "./op-state.ts";
 import type { RepoGit } from "./repo-git.ts";
 
 /**
- * What a restore does to the git operation under way: it takes the run's own back to what the target had, which is mostly none.
+ * What a restore does to the git operation under way (`from`): it takes the run's own back to what the target had, which is mostly none.
  * Null when there is nothing to do, and when the operation is somebody else's: it is never ended for them.
  */
-export async function operationMove(git: RepoGit, target: Meta | null, own: boolean): Promise<OperationMove | null> {
-  const from = await operationOf(git.repo.git_dir);
+export async function operationMove(
+  git: RepoGit,
+  from: string | null,
+  target: Meta | null,
+  own: boolean,
+): Promise<OperationMove | null> {
   if (target === null || from === "bisect" || (from !== null && !own)) return null;
   const to = isMovable(target.operation) ? target.operation : null;
   if (from === null && to === null) return null;
@@ -20,11 +24,8 @@ export async function operationMove(git: RepoGit, target: Meta | null, own: bool
 }
 
 async function rebasedBranch(git: RepoGit, target: Meta): Promise<OperationMove["branch"]> {
-  const blobs = new Map(target.state);
-  const read = async (name: string): Promise<string | null> => {
-    const blob = blobs.get(`rebase-merge/${name}`) ?? blobs.get(`rebase-apply/${name}`);
-    return blob === undefined ? null : (await git.run(["cat-file", "blob", blob])).text.trim();
-  };
+  const read = async (name: string): Promise<string | null> =>
+    (await stateText(git, target, `rebase-merge/${name}`)) ?? stateText(git, target, `rebase-apply/${name}`);
   const [ref, to] = [await read("head-name"), await read("orig-head")];
   // `detached HEAD`: it works on no branch.
   if (ref === null || to === null || !ref.startsWith("refs/heads/")) return null;

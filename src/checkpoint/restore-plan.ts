@@ -158,8 +158,9 @@ async function standMove(
   target: Meta | null,
   whole: boolean,
 ): Promise<Pick<RestorePlan, "head" | "operation">> {
-  const operation = whole ? await operationMove(git, target, input.own_operation === true) : null;
-  if (operation === null && isMovable(await operationOf(git.repo.git_dir))) return { head: null, operation };
+  const now = await operationOf(git.repo.git_dir);
+  const operation = whole ? await operationMove(git, now, target, input.own_operation === true) : null;
+  if (operation === null && isMovable(now)) return { head: null, operation };
   const head = await headMove(git, input.head);
   if (operation === null) return { head, operation };
   if ((input.head !== null && head === null) || !isBranchFree(operation, head)) return { head: null, operation: null };

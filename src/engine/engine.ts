@@ -75,6 +75,10 @@ export interface ToolCallSeen {
   readonly held: boolean;
 }
 
+export function isOpen(call: Pick<ToolCallSeen, "status">): boolean {
+  return call.status === "pending" || call.status === "in_progress";
+}
+
 /** What the driver is told while a turn goes on. Calls come in order and must not throw. */
 export interface EngineListener {
   /** Redaction has been done; messages and thoughts are coalesced. */

@@ -1,3 +1,4 @@
+import { inQuotes } from "../run/shell-quoted.ts";
 import type { Environment } from "./environment.ts";
 import { spawnLoose } from "./process.ts";
 
@@ -12,10 +13,6 @@ export function launchDetached(input: {
   readonly env: Environment;
   readonly log_file: string;
 }): void {
-  const words = [input.command, ...input.args].map(quoted).join(" ");
-  spawnLoose({ command: `${words} </dev/null >>${quoted(input.log_file)} 2>&1 &`, cwd: input.cwd, env: input.env });
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  const words = [input.command, ...input.args].map(inQuotes).join(" ");
+  spawnLoose({ command: `${words} </dev/null >>${inQuotes(input.log_file)} 2>&1 &`, cwd: input.cwd, env: input.env });
 }

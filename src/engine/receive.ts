@@ -1,6 +1,7 @@
 import { isCompactionKind, saysCompacted, shrank } from "./compaction.ts";
+import { isOpen } from "./engine.ts";
 import { markActivity, type SessionState } from "./session-state.ts";
-import { isOpen, mergeToolCall, type ToolCallState, withoutOutput } from "./tool-calls.ts";
+import { mergeToolCall, type ToolCallState, withoutOutput } from "./tool-calls.ts";
 import {
   chunkSchema,
   type Meta,

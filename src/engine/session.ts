@@ -1,12 +1,12 @@
 import { sleep } from "../run/clock.ts";
 import type { Connection } from "./connection.ts";
 import type { Engine, TurnEnd } from "./engine.ts";
+import { isOpen } from "./engine.ts";
 import { killTree, markedTarget } from "./kill-tree.ts";
 import type { OpenedSession } from "./open-session.ts";
 import type { SpokenProcess } from "./process.ts";
 import type { ReportListener } from "./report-listener.ts";
 import { beginTurn, type SessionState } from "./session-state.ts";
-import { isOpen } from "./tool-calls.ts";
 import { concludeTurn, type ProcessFacts, type TurnOutcome } from "./turn-end.ts";
 import { watchSilence } from "./watchdog.ts";
 

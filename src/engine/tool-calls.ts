@@ -47,8 +47,6 @@ export function withoutOutput(call: ToolCallState): ToolCallState {
   return { ...call, output: { head: "", bytes: call.output.bytes } };
 }
 
-export const isOpen = (call: ToolCallState): boolean => call.status === "pending" || call.status === "in_progress";
-
 const commandSchema = z.union([
   z.looseObject({ command: z.union([z.string(), z.array(z.string())]) }).transform((input) => input.command),
   z.looseObject({ cmd: z.union([z.string(), z.array(z.string())]) }).transform((input) => input.cmd),

@@ -1,6 +1,6 @@
 import { monotonicMs } from "../run/clock.ts";
+import { isOpen } from "./engine.ts";
 import type { SessionState } from "./session-state.ts";
-import { isOpen } from "./tool-calls.ts";
 
 /** Watches one turn for silence: no update within the limit, which is longer while a tool call is open. */
 export interface Watchdog {

@@ -1,5 +1,5 @@
 import type { Captured } from "../checkpoint/checkpoint.ts";
-import type { ClassifiedStop, ToolCallSeen } from "../engine/engine.ts";
+import { type ClassifiedStop, isOpen, type ToolCallSeen } from "../engine/engine.ts";
 import { uncommittedOf } from "../resume/owners.ts";
 import { loadOwned, type OwnedState } from "../resume/ownership.ts";
 import { lastCheckpoint } from "../resume/tree-copy.ts";
@@ -297,9 +297,6 @@ async function writeStopOf(drive: Drive, input: StopInput, saved: Saved): Promis
 }
 
 function openCallTitles(input: StopInput): string[] {
-  const calls =
-    input.attempt === null
-      ? (input.cut?.calls ?? []).filter((call) => call.status === "pending" || call.status === "in_progress")
-      : openCalls(input.attempt.turn);
+  const calls = input.attempt === null ? (input.cut?.calls ?? []).filter(isOpen) : openCalls(input.attempt.turn);
   return [...new Set(calls.map((call) => call.command ?? call.title))].slice(0, 10);
 }

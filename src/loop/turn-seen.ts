@@ -1,4 +1,4 @@
-import type { ToolCallSeen } from "../engine/engine.ts";
+import { isOpen, type ToolCallSeen } from "../engine/engine.ts";
 import type { PlanEntry, Report } from "../run/run.ts";
 
 /** Last words are cut to this. They go into the run's own record, which is read with every look at the run. */
@@ -25,7 +25,7 @@ export interface Sink {
 }
 
 export function openCalls(turn: TurnSeen): readonly ToolCallSeen[] {
-  return callsSeen(turn).filter((call) => call.status === "pending" || call.status === "in_progress");
+  return callsSeen(turn).filter(isOpen);
 }
 
 /**
@@ -41,8 +41,8 @@ export function callsSeen(turn: TurnSeen): readonly ToolCallSeen[] {
 
 /** From here on the ends of calls count for nothing. */
 export function breakOff(turn: TurnSeen): void {
-  const open = new Set(openCalls(turn).map((call) => call.id));
-  turn.ended_before = new Set([...turn.calls.keys()].filter((id) => !open.has(id)));
+  const ended = callsSeen(turn).filter((call) => !isOpen(call));
+  turn.ended_before = new Set(ended.map((call) => call.id));
 }
 
 export function newTurn(): TurnSeen {

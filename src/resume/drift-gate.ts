@@ -4,6 +4,7 @@ import { LoopkeeperError } from "../run/errors.ts";
 import { AGAIN, setting, tool } from "../run/names.ts";
 import type { RunRecord } from "../run/run.ts";
 import { type Said, said } from "../run/said.ts";
+import { inQuotes } from "../run/shell-quoted.ts";
 import { lockLine } from "./drift-lines.ts";
 import type { Refusal } from "./refusals.ts";
 import { oneLine } from "./shown.ts";
@@ -78,31 +79,31 @@ export function staleLockRefusal(lock: GitLock, wish: DriftWish): Refusal | null
   const keep = wish.from === "stop" ? said`, or ${setting("on_drift", "keep")} to leave it there and tell the agent` : "";
   return refusal(
     "stale_lock",
-    said`${lockLine(lock)}. Git commands that write fail until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), or ${OR_SAY} ${setting("on_drift", "restore")} to have it set aside and the run's files put back as at the stop${keep}.`,
+    said`${lockLine(lock)}. Git commands that write fail until it is gone. Remove it yourself (rm ${inQuotes(lock.path)}), or ${OR_SAY} ${setting("on_drift", "restore")} to have it set aside and the run's files put back as at the stop${keep}.`,
   );
 }
 
 /** Why nothing can be reset or done again on what changed since the stop; null when it can. */
 export function restoreRefusal(run: RunRecord, drift: Drift): Refusal | null {
   const operation = othersOperation(drift);
-  if (operation !== null)
-    return refusal(
-      "operation_in_progress",
-      said`a ${operation} that the run did not start is under way in ${run.workspace_path}, so nothing can be restored. Finish or abort it yourself, then ${AGAIN}.`,
-    );
+  if (operation !== null) return operationAtRestore(`${operation} that the run did not start`, run.workspace_path);
   const stale = drift.locks.find((lock) => lock.state === "stale");
   return stale === undefined ? null : staleLockAtRestore(stale);
+}
+
+/** In the middle of a merge or rebase files and index mean something else: nothing is restored, nothing is aborted. */
+export function operationAtRestore(operation: string, place: string): Refusal {
+  return refusal(
+    "operation_in_progress",
+    said`a ${operation} is under way in ${place}, so nothing can be restored. Finish or abort it yourself, then ${AGAIN}.`,
+  );
 }
 
 export function staleLockAtRestore(lock: GitLock): Refusal {
   return refusal(
     "stale_lock",
-    said`${lockLine(lock)}. Nothing can be restored until it is gone. Remove it yourself (rm ${quotedPath(lock.path)}), then ${AGAIN}.`,
+    said`${lockLine(lock)}. Nothing can be restored until it is gone. Remove it yourself (rm ${inQuotes(lock.path)}), then ${AGAIN}.`,
   );
-}
-
-export function quotedPath(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Something else where the run's worktree belongs is never overwritten: nothing goes on until it is moved away. */

@@ -14,8 +14,9 @@ export interface ReclaimOutlook extends ReclaimTold {
   readonly broken_off: boolean;
 }
 
-export async function reclaimOutlook(deps: Deps, run: RunRecord): Promise<ReclaimOutlook> {
-  const before = await sizeOf(deps, run);
+/** `size`: what the run takes now, where it was measured already. */
+export async function reclaimOutlook(deps: Deps, run: RunRecord, size: RunSize | null = null): Promise<ReclaimOutlook> {
+  const before = size ?? (await sizeOf(deps, run));
   if (await halfRemoved(deps, run)) return { ...allStays([brokenOff(run)], true, before), broken_off: true };
   const judged = await judge(deps, run);
   if (judged.kept !== null) return { ...allStays(judged.kept, judged.passing, before), broken_off: false };

@@ -11,11 +11,12 @@ import type {
 import { now } from "../run/clock.ts";
 import { LoopkeeperError, refused } from "../run/errors.ts";
 import { newCheckpointId } from "../run/id.ts";
-import { AGAIN, setting, tool } from "../run/names.ts";
+import { setting, tool } from "../run/names.ts";
 import type { CheckpointRecord, RunRecord } from "../run/run.ts";
 import { type Said, said } from "../run/said.ts";
 import type { Store } from "../store/store.ts";
 import { checkpointRecord } from "./checkpoint-record.ts";
+import { operationAtRestore } from "./drift-gate.ts";
 import { ownCommits } from "./drift-since.ts";
 import { loadOwned, type Owned, type OwnedEntry, type OwnedState, sameContent, saveOwned } from "./ownership.ts";
 import { remakeWorktree } from "./remake-worktree.ts";
@@ -127,13 +128,10 @@ async function isOwnOperation(deps: Deps, run: RunRecord, repo: Repository, { re
   return stop?.commit != null && deps.checkpoints.isOperationOf(repo, { run_id: run.run_id, checkpoint: stop.commit });
 }
 
-/** In the middle of somebody's merge or rebase files and index mean something else: nothing is restored, nothing is aborted. */
 function refuseOperation(repo: Repository, whose: string): void {
   if (repo.operation === null) return;
-  throw refused(
-    "operation_in_progress",
-    said`a ${repo.operation} ${whose} is under way in ${repo.top}, so nothing can be restored. Finish or abort it yourself, then ${AGAIN}.`,
-  );
+  const { word, message } = operationAtRestore(`${repo.operation} ${whose}`, repo.top);
+  throw refused(word, message);
 }
 
 interface Wanted {

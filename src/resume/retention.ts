@@ -143,7 +143,9 @@ class Pass {
       if (apply) await putAway(ctx, run, { archived: true, reclaim: false, by: "policy", why: due.why });
       return { ...NOTHING, done: true };
     }
-    const { kept, done, freed, freed_bytes } = apply ? await this.#free(run, due, size) : await reclaimOutlook(this.#ctx, run);
+    const { kept, done, freed, freed_bytes } = apply
+      ? await this.#free(run, due, size)
+      : await reclaimOutlook(this.#ctx, run, size);
     if (!done) {
       // What stays where it is may be old enough to leave the lists all the same.
       const age = await this.#due(run, { ...policy, reclaim_after_days: null });

@@ -1,4 +1,9 @@
 /** A word as a shell takes it; plain ones stay as they are. */
 export function shellQuoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w@%+=:,./-]+$/u.test(text) ? text : inQuotes(text);
+}
+
+/** A word in quotes, also a plain one. */
+export function inQuotes(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

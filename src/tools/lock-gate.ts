@@ -1,11 +1,12 @@
 import type { Repository } from "../checkpoint/checkpoint.ts";
 import type { Drift } from "../checkpoint/drift-shapes.ts";
-import { type DriftWish, driftRefusal, quotedPath, refuseOccupied, staleLockRefusal } from "../resume/drift-gate.ts";
+import { type DriftWish, driftRefusal, refuseOccupied, staleLockRefusal } from "../resume/drift-gate.ts";
 import { lockLine } from "../resume/drift-lines.ts";
 import { monotonicMs, msOf, now, sleep } from "../run/clock.ts";
 import { LoopkeeperError } from "../run/errors.ts";
 import type { RunRecord } from "../run/run.ts";
 import { type Said, said } from "../run/said.ts";
+import { inQuotes } from "../run/shell-quoted.ts";
 import type { ToolContext } from "./context.ts";
 import { refuseIf } from "./guards.ts";
 
@@ -54,7 +55,7 @@ async function settledLocks(ctx: ToolContext, run: RunRecord, drift: Drift, wish
     throw new LoopkeeperError(
       "repository_problem",
       held.holder === null
-        ? `${lockLine(held)}. Nothing was changed. If no git works there, remove it yourself (rm ${quotedPath(held.path)}), then call again.`
+        ? `${lockLine(held)}. Nothing was changed. If no git works there, remove it yourself (rm ${inQuotes(held.path)}), then call again.`
         : `a git is at work in ${run.workspace_path}: ${lockLine(held)}. Nothing was changed. Wait for it to end, then call again.`,
     );
   }

@@ -4,6 +4,7 @@ import { putAwayLines } from "../resume/put-away-lines.ts";
 import { oneLine } from "../resume/shown.ts";
 import { type RunEventRecord, TOLD_EVENT_TYPES } from "../run/event.ts";
 import { CHECKPOINT_KINDS, type CheckpointRecord, type RunRecord } from "../run/run.ts";
+import { shellQuoted } from "../run/shell-quoted.ts";
 import type { ToolContext } from "./context.ts";
 import { defineTool } from "./define-tool.ts";
 import { common, findRun } from "./present.ts";
@@ -131,19 +132,15 @@ export async function takeOver(ctx: ToolContext, run: RunRecord): Promise<z.outp
   const commands =
     run.workspace_kind === "in_place"
       ? left > 0
-        ? [`git -C ${quote(run.workspace_path)} add -A && git -C ${quote(run.workspace_path)} commit`]
+        ? [`git -C ${shellQuoted(run.workspace_path)} add -A && git -C ${shellQuoted(run.workspace_path)} commit`]
         : []
       : [
           ...(left > 0
             ? [
-                `git -C ${quote(run.workspace_path)} add -A && git -C ${quote(run.workspace_path)} commit -m ${quote(oneLine(run.objective, 60))}`,
+                `git -C ${shellQuoted(run.workspace_path)} add -A && git -C ${shellQuoted(run.workspace_path)} commit -m ${shellQuoted(oneLine(run.objective, 60))}`,
               ]
             : []),
-          `git -C ${quote(run.repo_path)} merge ${quote(run.branch ?? "")}`,
+          `git -C ${shellQuoted(run.repo_path)} merge ${shellQuoted(run.branch ?? "")}`,
         ];
   return { branch: run.branch, commits, uncommitted_files: left, commands };
-}
-
-function quote(text: string): string {
-  return /^[\w./:-]+$/u.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useState } from "react";
+import { useEffect, useState } from "react";
 import type { RunView } from "../../../src/tools/schemas.ts";
 import { act, Problem } from "../api/client.ts";
 import { announce } from "../ui/announce.tsx";
@@ -15,6 +15,7 @@ import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
 import { IterationsField } from "./iterations-field.tsx";
 import { List } from "./list.tsx";
+import { useLook } from "./look.ts";
 import { iterationsIn } from "./number.ts";
 import type { ActionProps } from "./props.ts";
 import { deedName, type RestoreDraft, wishOf } from "./restore-draft.ts";
@@ -50,28 +51,24 @@ export function ConsequencesDialog({ wanted, head, lookAgain, onClose }: ActionP
     add_iterations: "",
     budget: NO_BUDGET,
   }));
-  const [preview, setPreview] = useState<Preview | null>(null);
-  const [fault, setFault] = useState<Error | null>(null);
-  const [looking, setLooking] = useState(true);
+  const {
+    preview,
+    setPreview,
+    fault,
+    looking,
+    look: ask,
+  } = useLook(
+    (next: RestoreDraft) => act<Preview>(`/api/runs/${encodeURIComponent(run.run_id)}/${path}`, wishOf(next, redo), {}),
+    draft,
+  );
   const [done, setDone] = useState<Preview | null>(null);
   // The token holds the revision that was looked at: what moved since comes back as a fresh preview.
   const deed = useDeed<Preview>({ run_id: run.run_id, path }, null, lookAgain);
 
   async function look(next: RestoreDraft): Promise<void> {
     setDraft(next);
-    setLooking(true);
-    setFault(null);
-    try {
-      setPreview(await act<Preview>(`/api/runs/${encodeURIComponent(run.run_id)}/${path}`, wishOf(next, redo), {}));
-    } catch (error) {
-      setPreview(null);
-      setFault(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setLooking(false);
-    }
+    await ask(next);
   }
-  const lookFirst = useEffectEvent(() => void look(draft));
-  useEffect(() => lookFirst(), []);
 
   async function carryOut(): Promise<void> {
     if (preview?.confirm_token === undefined) return;

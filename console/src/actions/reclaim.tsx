@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useState } from "react";
+import { useEffect, useState } from "react";
 import { bytesText } from "../../../src/run/bytes.ts";
 import type { ReclaimPreview } from "../../../src/tools/view-reclaim-preview.ts";
 import { read } from "../api/client.ts";
@@ -11,6 +11,7 @@ import { ConsequenceLists } from "./consequence-lists.tsx";
 import { type DeedAnswer, useDeed } from "./deed.ts";
 import { ActionFrame } from "./frame.tsx";
 import { List } from "./list.tsx";
+import { useLook } from "./look.ts";
 import type { ActionProps } from "./props.ts";
 
 interface Archived extends DeedAnswer {
@@ -23,11 +24,14 @@ const TITLE = "Free its workspace";
 /** Freeing a run's workspace: what goes and what stays is looked up and shown; the deed holds the revision that was looked at. */
 export function ReclaimDialog({ head, lookAgain, onClose }: ActionProps) {
   const { run } = head;
-  const { preview, looking, fault, look } = useLook(run.run_id);
+  const { preview, looking, fault, look } = useLook(
+    () => read<ReclaimPreview>(`/api/runs/${encodeURIComponent(run.run_id)}/reclaim_preview`),
+    null,
+  );
   const [done, setDone] = useState<Archived | null>(null);
   const deed = useDeed<Archived>({ run_id: run.run_id, path: "archive" }, preview?.revision ?? run.revision, async () => {
     await lookAgain();
-    await look();
+    await look(null);
   });
   const frees = preview !== null && preview.frees !== false;
 
@@ -52,7 +56,7 @@ export function ReclaimDialog({ head, lookAgain, onClose }: ActionProps) {
       stale={deed.stale}
       extra={
         preview?.frees === false && (
-          <Button look="quiet" disabled={looking} onClick={() => void look()}>
+          <Button look="quiet" disabled={looking} onClick={() => void look(null)}>
             Look again
           </Button>
         )
@@ -65,28 +69,6 @@ export function ReclaimDialog({ head, lookAgain, onClose }: ActionProps) {
       {preview !== null && <Shown preview={preview} dimmed={looking} />}
     </ActionFrame>
   );
-}
-
-function useLook(id: string) {
-  const [preview, setPreview] = useState<ReclaimPreview | null>(null);
-  const [fault, setFault] = useState<Error | null>(null);
-  const [looking, setLooking] = useState(true);
-
-  async function look(): Promise<void> {
-    setLooking(true);
-    setFault(null);
-    try {
-      setPreview(await read<ReclaimPreview>(`/api/runs/${encodeURIComponent(id)}/reclaim_preview`));
-    } catch (error) {
-      setPreview(null);
-      setFault(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setLooking(false);
-    }
-  }
-  const lookFirst = useEffectEvent(() => void look());
-  useEffect(() => lookFirst(), []);
-  return { preview, fault, looking, look };
 }
 
 /** The deed by its name: what the button says is what happens. */
